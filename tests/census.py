@@ -74,22 +74,22 @@ class Census:
 
         After a crash only descriptors count: what was registered in that life is never called.
         """
-        found = Counter(self.losses)
+        result = Counter(self.losses)
         counted: list[held.Ledger] = self.ledgers
         descriptors = [one for one in self.ledgers if isinstance(one, Descriptors)]
-        if any(one.ended for one in descriptors):
+        if any(descriptor.ended for descriptor in descriptors):
             counted = list(descriptors)
         for ledger in counted:
             for kind, count in ledger.still_held().items():
                 if count:
-                    found[kind] += count
-        return found
+                    result[kind] += count
+        return result
 
     def check(self) -> None:
         """Raise HeldError if something is held."""
-        found = self.still_held()
-        if found:
-            raise HeldError(message_of(found))
+        result = self.still_held()
+        if result:
+            raise HeldError(message_of(result))
 
 
 def message_of(found: Counter[str]) -> str:

@@ -38,10 +38,12 @@ WAITING = (
     [TESTS / "e2e"],
     [TESTS / name for name in ("clients", "attacks", "examples", "project")],
 )
+# The first members of a group wait so long for others: 3 s by default.
+BRIEF_REBALANCE = "group.initial.rebalance.delay.ms=100"
 # A member's death, join and new assignment show within a second: with the defaults each takes three
 # to six, in which a test only waits.
 QUICK_GROUPS = (
-    "group.initial.rebalance.delay.ms=100",
+    BRIEF_REBALANCE,
     "group.min.session.timeout.ms=1000",
     "group.consumer.min.heartbeat.interval.ms=100",
     "group.consumer.heartbeat.interval.ms=500",
@@ -105,7 +107,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     order for the workers: see `spread`.
     """
     if config.getoption("--sizes") != "long":
-        named = [Path(one.partition("::")[0]).resolve() for one in config.args]
+        named = [Path(argument.partition("::")[0]).resolve() for argument in config.args]
         left_out = {item for item in items if is_long(item) and not is_named(item, named)}
         if left_out:
             items[:] = [item for item in items if item not in left_out]
@@ -233,7 +235,8 @@ def restart(
 
         def start_again(broker: BrokerProcess) -> BrokerProcess:
             broker.stop()
-            return stack.enter_context(broker_process(tmp_path, command=broker_command))
+            process = broker_process(tmp_path, BRIEF_REBALANCE, command=broker_command)
+            return stack.enter_context(process)
 
         yield start_again
 
@@ -241,5 +244,5 @@ def restart(
 @pytest.fixture
 def own_broker(broker_command: Command, tmp_path: Path) -> Iterator[BrokerProcess]:
     """A broker of the test's own, which it may stop."""
-    with broker_process(tmp_path, command=broker_command) as broker:
+    with broker_process(tmp_path, BRIEF_REBALANCE, command=broker_command) as broker:
         yield broker

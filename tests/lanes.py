@@ -23,14 +23,14 @@ def ends(values: Iterable[Any], group: Callable[[Any], Hashable]) -> list[Any]:
 
     Fits walks over versions, in order: the oldest and the newest version of each message.
     """
-    found = list(values)
+    result = list(values)
     first: dict[Hashable, int] = {}
     last: dict[Hashable, int] = {}
-    for number, value in enumerate(found):
+    for number, value in enumerate(result):
         first.setdefault(group(plain(value)), number)
         last[group(plain(value))] = number
     kept = {*first.values(), *last.values()}
-    return [value if number in kept else marked(value) for number, value in enumerate(found)]
+    return [value if number in kept else marked(value) for number, value in enumerate(result)]
 
 
 def offset_below(step: int) -> int:

@@ -80,28 +80,28 @@ class Tree:
     @cached_property
     def importers(self) -> Mapping[str, Sequence[str]]:
         """Paths by the name of the module that they import."""
-        found = defaultdict(list)
+        result = defaultdict(list)
         for path, names in self.imports.items():
             for name in names:
-                found[name].append(path)
-        return found
+                result[name].append(path)
+        return result
 
     def tests_importing(self, name: str) -> set[str]:
         """Return the tests that import a module, directly or through helpers of tests."""
-        found: set[str] = set()
+        result: set[str] = set()
         waiting, seen = [name], {name}
         while waiting:
             for path in self.importers.get(waiting.pop(), ()):
                 if is_test(path):
-                    found.add(path)
+                    result.add(path)
                 elif path.startswith("tests/"):
                     helper = module_name(path)
                     if path.endswith("conftest.py"):
-                        found |= {one for one in self.tests if one.startswith(folder_of(path))}
+                        result |= {test for test in self.tests if test.startswith(folder_of(path))}
                     elif helper not in seen:
                         seen.add(helper)
                         waiting.append(helper)
-        return found
+        return result
 
     def _imports_of(self, path: str) -> Iterator[str]:
         try:
@@ -112,9 +112,9 @@ class Tree:
             names: Iterable[str] = ()
             match node:
                 case ast.Import():
-                    names = [one.name for one in node.names]
+                    names = [name.name for name in node.names]
                 case ast.ImportFrom(module=str(module)):
-                    names = [module, *(f"{module}.{one.name}" for one in node.names)]
+                    names = [module, *(f"{module}.{name.name}" for name in node.names)]
                 case ast.Constant(value=str(text)) if len(text) < 200:
                     names = _MODULE.findall(text)
             yield from (name for name in names if name in self.modules)
@@ -196,13 +196,13 @@ def _reached_from(tree: Tree, path: str) -> Iterator[tuple[int, str, str]]:
 def _naming(tree: Tree, path: str) -> Iterator[tuple[int, str, str]]:
     """Yield the tests that name a file that is not a module; without any, those beside it."""
     name = PurePosixPath(path).name
-    found = False
+    result = False
     for test in tree.tests:
         helpers = [tree.modules[one] for one in tree.imports[test] if one.startswith("tests.")]
         if any(name in tree.text(one) for one in (test, *helpers)):
-            found = True
+            result = True
             yield 1, test, f"names {name}"
-    if not found:
+    if not result:
         owner = PurePosixPath(path).parent
         parts = [part for part in owner.parts if part not in (*_SOURCE_ROOTS, "tests")]
         while parts:

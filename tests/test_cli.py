@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from trio_kafka.cli import COMMANDS, main, version
+from trio_kafka.cli import main, version
+from trio_kafka.cli.commands import COMMANDS
 
 
 def test_version_is_printed_and_the_status_is_0(capsys):

@@ -21,11 +21,11 @@ def longs(values):
 
 
 def test_parameters_not_kept_for_the_short_suite_are_marked_long() -> None:
-    found = sampled(["a", ("b", 1), pytest.param("c", id="see")], lambda one: one == "a")
+    result = sampled(["a", ("b", 1), pytest.param("c", id="see")], lambda one: one == "a")
 
-    assert longs(found) == [("b", 1), ("c",)]
-    assert found[0] == "a"
-    assert found[2].id == "see"
+    assert longs(result) == [("b", 1), ("c",)]
+    assert result[0] == "a"
+    assert result[2].id == "see"
 
 
 def test_first_and_last_parameter_of_each_group_are_kept() -> None:

@@ -8,10 +8,10 @@ def test_partition_is_written_as_topic_and_number_like_its_directory() -> None:
 
 
 def test_partitions_are_keys_in_order_of_topic_and_number() -> None:
-    found = {TopicPartition("b", 0), TopicPartition("a", 10), TopicPartition("a", 9)}
+    result = {TopicPartition("b", 0), TopicPartition("a", 10), TopicPartition("a", 9)}
 
-    assert [str(each) for each in sorted(found)] == ["a-9", "a-10", "b-0"]
-    assert TopicPartition("b", 0) in found
+    assert [str(each) for each in sorted(result)] == ["a-9", "a-10", "b-0"]
+    assert TopicPartition("b", 0) in result
 
 
 @pytest.mark.parametrize(

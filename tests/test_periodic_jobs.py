@@ -533,11 +533,14 @@ async def test_every_job_is_listed_with_its_runs(autojump_clock):
         scheduler.every("a", 30, Runs(), armed=False)
         await trio.sleep(12)
 
-        found = scheduler.statuses
+        statuses = scheduler.statuses
 
-    assert [(one.name, one.interval_s, one.runs) for one in found] == [("a", 30, 0), ("b", 10, 1)]
-    assert (found[0].next_in_s, found[0].last_ago_s) == (None, None)
-    assert (found[1].next_in_s, found[1].last_ago_s) == (8, 2)
+    assert [(status.name, status.interval_s, status.runs) for status in statuses] == [
+        ("a", 30, 0),
+        ("b", 10, 1),
+    ]
+    assert (statuses[0].next_in_s, statuses[0].last_ago_s) == (None, None)
+    assert (statuses[1].next_in_s, statuses[1].last_ago_s) == (8, 2)
 
 
 async def test_due_times_without_work_are_skipped_while_the_clock_advances(autojump_clock):

@@ -102,7 +102,7 @@ async def stable_group(served: ServedBroker, size: int = 1, **how: Any) -> Stabl
     async def member() -> None:
         async with served.connect() as client:
             joined = await join(client, **how)
-            own = {one.member_id: one.member_id.encode() for one in joined.members}
+            own = {member.member_id: member.member_id.encode() for member in joined.members}
             synced = await sync(client, joined, own, group=how.get("group", GROUP))
             assert synced.assignment == joined.member_id.encode()
             answers.append(joined)
@@ -111,7 +111,7 @@ async def stable_group(served: ServedBroker, size: int = 1, **how: Any) -> Stabl
         for _ in range(size):
             nursery.start_soon(member)
     leader = answers[0].leader
-    members = sorted((one.member_id for one in answers), key=lambda member: member != leader)
+    members = sorted((answer.member_id for answer in answers), key=lambda member: member != leader)
     return Stable(answers[0].generation_id, members)
 
 
@@ -129,9 +129,9 @@ class Stranger:
 
     async def come(self, served: ServedBroker) -> str:
         """To a broker that has a stable group, and serves another one; its member id."""
-        found = await stable_group(served)
+        result = await stable_group(served)
         await served.serve_groups("g2")
-        return self.member_id or found.members[0]
+        return self.member_id or result.members[0]
 
 
 STRANGERS = pytest.mark.parametrize(

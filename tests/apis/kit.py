@@ -184,7 +184,7 @@ async def lead_elsewhere(served: ServedBroker) -> None:
     cache, other = served.broker.metadata, NodeId(7)
     image = cache.image
     me = image.brokers[served.broker.parts.node_id]
-    there = tuple(attrs.evolve(one, host="there", port=9999) for one in me.endpoints)
+    there = tuple(attrs.evolve(endpoint, host="there", port=9999) for endpoint in me.endpoints)
     broker = attrs.evolve(me, id=other, endpoints=there, rack="r")
     topic = image.topics["t"]
     state = attrs.evolve(

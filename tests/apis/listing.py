@@ -29,8 +29,8 @@ LISTED: Final = (
 def render() -> str:
     """The file as it should be."""
     registry = Registry()
-    for found in pkgutil.iter_modules(trio_kafka_apis.__path__, "trio_kafka_apis."):
-        registry.add_module(importlib.import_module(found.name))
+    for result in pkgutil.iter_modules(trio_kafka_apis.__path__, "trio_kafka_apis."):
+        registry.add_module(importlib.import_module(result.name))
     rows = [f"    {row(one)}," for one in registry]
     return HEAD + "\n".join(rows) + "\n)\n"
 

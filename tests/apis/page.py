@@ -49,8 +49,8 @@ Row = tuple[str, ...]
 
 def requests() -> list[Message]:
     """Kafka's requests, by their keys."""
-    found = (message_of(cls) for cls in classes())
-    return sorted((one for one in found if one.kind == "request"), key=key_of)
+    result = (message_of(cls) for cls in classes())
+    return sorted((one for one in result if one.kind == "request"), key=key_of)
 
 
 def key_of(message: Message) -> int:
@@ -107,7 +107,7 @@ def missing(message: Message, served: Api | Listing | None) -> str:
         if part[0] <= part[1]
     ]
     lacks = [LACKS[served.key]] if served.key in LACKS else []
-    return ", ".join([*(f"versions {one}" for one in versions), *lacks])
+    return ", ".join([*(f"versions {version}" for version in versions), *lacks])
 
 
 def rows() -> Iterator[Row]:
@@ -122,7 +122,7 @@ def page() -> str:
     """The page as it should be."""
     table = list(rows())
     known = {key_of(message) for message in requests()}
-    of_controllers = [one for one in requests() if not of_brokers(one)]
+    of_controllers = [request for request in requests() if not of_brokers(request)]
     own = [one for one in installed_apis() if one.key not in known]
     served = sum(1 for row in table if row[3])
     lines = [f"| {' | '.join(row)} |" for row in (COLUMNS, ["---"] * len(COLUMNS), *table)]
@@ -130,7 +130,7 @@ def page() -> str:
         f"{HEAD}{served} of the {len(table)} APIs of Kafka's brokers are served.\n\n"
         + "\n".join(lines)
         + "\n\nBetween controllers and brokers only, and on no listener of a broker: "
-        + ", ".join(f"{name_of(one)} ({one.key})" for one in of_controllers)
+        + ", ".join(f"{name_of(controller)} ({controller.key})" for controller in of_controllers)
         + ".\n\nAPIs of trio-kafka itself: "
         + ", ".join(f"{one.name} ({one.key})" for one in own)
         + ".\n"

@@ -131,8 +131,8 @@ def _of_topics(names: Names) -> Iterator[Example]:
     yield Example(fetch_request(topic, 0), 12)
     yield Example(fetch_request(topic_id, 0), 17)
     yield Example(fetch_request(topic, 0, replica_id=5), 12)
-    asked = [k02.ListOffsetsTopic(topic, [k02.ListOffsetsPartition(0, timestamp=-1)])]
-    yield Example(k02.ListOffsetsRequest(replica_id=-1, topics=asked), 10)
+    topics = [k02.ListOffsetsTopic(topic, [k02.ListOffsetsPartition(0, timestamp=-1)])]
+    yield Example(k02.ListOffsetsRequest(replica_id=-1, topics=topics), 10)
     yield Example(k03.MetadataRequest(topics=None), 13, lists=True)
     yield Example(k03.MetadataRequest(topics=[k03.MetadataRequestTopic(name=topic)]), 13)
     yield Example(k03.MetadataRequest(topics=[k03.MetadataRequestTopic(topic_id, None)]), 13)

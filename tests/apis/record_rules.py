@@ -56,8 +56,10 @@ class Talk:
     now_ms: Callable[[], int]
 
     async def create(self, topic: str, configs: Mapping[str, str]) -> None:
-        given = [CreatableTopicConfig(name, value) for name, value in configs.items()]
-        asked = CreatableTopic(topic, 1, 1, configs=given)
+        creatable_topic_configs = [
+            CreatableTopicConfig(name, value) for name, value in configs.items()
+        ]
+        asked = CreatableTopic(topic, 1, 1, configs=creatable_topic_configs)
         answer = await self.ask(
             CreateTopicsRequest([asked], timeout_ms=30_000), newest(CreateTopicsRequest)
         )
@@ -85,8 +87,8 @@ class Talk:
         return [*lines, *(shown(stored, at, header, now) for at, header in iterate_headers(stored))]
 
     async def fetch(self, topic: str) -> memoryview:
-        found = await self.read(topic, 0, NAMED)
-        return memoryview(bytes(found.records or b""))
+        result = await self.read(topic, 0, NAMED)
+        return memoryview(bytes(result.records or b""))
 
     async def read(self, topic: str, offset: int, version: int) -> Any:
         part = FetchPartition(0, fetch_offset=offset, partition_max_bytes=1 << 24)
@@ -97,7 +99,7 @@ class Talk:
 
     async def read_zstd(self) -> Answers:
         """Return the answers of Fetch versions for topics with zstd batches."""
-        found: Answers = {}
+        result: Answers = {}
         for target in ("zstd", "producer"):
             topic = f"read-{target}"
             await self.create(topic, {"compression.type": target})
@@ -106,12 +108,12 @@ class Talk:
             for offset in (0, 3, 9):
                 for version in (4, 9, 10, NAMED):
                     part = await self.read(topic, offset, version)
-                    found[f"Fetch {version} of {target} at {offset}"] = [read_as(part)]
-        return found
+                    result[f"Fetch {version} of {target} at {offset}"] = [read_as(part)]
+        return result
 
     async def pack(self) -> Answers:
         """How large a batch is on each level of each codec."""
-        found: Answers = {}
+        result: Answers = {}
         body = record(value=sample())
         for codec, levels in LEVELS.items():
             for level in levels:
@@ -120,8 +122,8 @@ class Talk:
                 await self.create(topic, {"compression.type": codec, setting: str(level)})
                 made = batch(body, now=self.now_ms(), count=1, latest=0)
                 await self.ask(produce_request(topic, (0, memoryview(bytearray(made)))), NAMED)
-                found[f"level {level} of {codec}"] = [f"{len(await self.fetch(topic))} bytes"]
-        return found
+                result[f"level {level} of {codec}"] = [f"{len(await self.fetch(topic))} bytes"]
+        return result
 
 
 def told(part: Any, now: int) -> str:
@@ -177,11 +179,11 @@ def sample() -> bytes:
 
 
 async def run_all(talk: Talk) -> Answers:
-    found: Answers = {}
+    result: Answers = {}
     for number, each in enumerate(cases()):
         with trio.fail_after(60):
-            found[each.name] = await talk.run(number, each)
-    return {**found, **await talk.read_zstd(), **await talk.pack()}
+            result[each.name] = await talk.run(number, each)
+    return {**result, **await talk.read_zstd(), **await talk.pack()}
 
 
 def as_text(answers: Answers) -> str:
@@ -191,14 +193,14 @@ def as_text(answers: Answers) -> str:
 
 
 def recorded() -> Answers:
-    found: Answers = {}
+    result: Answers = {}
     name = ""
     for line in RECORD.read_text().splitlines():
         if line.startswith("  "):
-            found[name].append(line[2:])
+            result[name].append(line[2:])
         else:
-            name, found[line] = line, []
-    return found
+            name, result[line] = line, []
+    return result
 
 
 async def ask_all(address: Address) -> Answers:

@@ -64,15 +64,15 @@ def commit(group: str, *topics: str) -> k08.OffsetCommitRequest:
 
 
 def described(answer: Any) -> dict[str | bytes, int]:
-    return {one.name or one.topic_id: one.error_code for one in answer.topics}
+    return {topic.name or topic.topic_id: topic.error_code for topic in answer.topics}
 
 
 def metadata(*topics: str | TopicId, **fields: Any) -> k03.MetadataRequest:
     named = [
-        k03.MetadataRequestTopic(name=one)
-        if isinstance(one, str)
-        else k03.MetadataRequestTopic(one, None)
-        for one in topics
+        k03.MetadataRequestTopic(name=topic)
+        if isinstance(topic, str)
+        else k03.MetadataRequestTopic(topic, None)
+        for topic in topics
     ]
     return k03.MetadataRequest(topics=named, **fields)
 
@@ -88,8 +88,8 @@ async def test_metadata_of_all_topics_lists_only_authorized_topics(
     assert described(every) == {MINE: 0}
     assert every.brokers
     assert described(named) == {MINE: 0, OTHERS: DENIED, "none": DENIED}
-    assert {one.topic_id for one in named.topics if one.error_code} == {bytes(16)}
-    assert [(one.name, one.error_code) for one in by_id.topics] == [
+    assert {topic.topic_id for topic in named.topics if topic.error_code} == {bytes(16)}
+    assert [(topic.name, topic.error_code) for topic in by_id.topics] == [
         (MINE, 0),
         (None, DENIED),
         (None, ErrorCode.UNKNOWN_TOPIC_ID),
@@ -110,19 +110,19 @@ async def test_cached_metadata_answers_contain_only_topics_that_the_client_may_d
 
     async with two_topics() as (served, _, _):
         parts = served.broker.parts
-        found: list[tuple[Any, ...]] = []
+        result: list[tuple[Any, ...]] = []
         for authorizer in (ByPrincipal(lambda *_: True), ALLOW_ALL, allow_only(MINE)):
             parts.authorizer = authorizer
             for name in ("alice", "bob", "alice", "bob"):
                 who = Principal("User", name)
                 every = await parts.in_process.ask(k03.MetadataRequest(topics=None), principal=who)
                 named = await parts.in_process.ask(metadata(MINE), principal=who)
-                found.append((sorted(map(str, described(every))), *described(named).values()))
+                result.append((sorted(map(str, described(every))), *described(named).values()))
 
-    visible = [one for one in found[4][0] if not one.startswith("__")]
-    assert found[:4] == [([MINE], 0), ([OTHERS], DENIED)] * 2
+    visible = [one for one in result[4][0] if not one.startswith("__")]
+    assert result[:4] == [([MINE], 0), ([OTHERS], DENIED)] * 2
     assert visible == [MINE, OTHERS]
-    assert found[8:] == [([MINE], 0)] * 4
+    assert result[8:] == [([MINE], 0)] * 4
 
 
 async def test_a_topic_is_created_only_with_the_permission_to_create_it(
@@ -210,9 +210,9 @@ async def test_produce_writes_only_to_authorized_topics(
             k00.ProduceRequest(acks=-1, timeout_ms=9, topic_data=topics), version
         )
         ends = {
-            one.at.topic: one.local_log().end_offset
-            for one in served.broker.replicas.partitions
-            if one.at.topic in (MINE, OTHERS)
+            partition.at.topic: partition.local_log().end_offset
+            for partition in served.broker.replicas.partitions
+            if partition.at.topic in (MINE, OTHERS)
         }
 
     assert [(one.error_code, one.base_offset) for one in parts_of(answer)] == [(DENIED, -1), (0, 1)]
@@ -241,15 +241,15 @@ async def test_a_transactional_batch_needs_permission_on_its_transactional_id(
     fields = {"producer_id": 1, "producer_epoch": 0, "base_sequence": 0, "transactional": True}
     code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     async with two_topics() as (served, _, _):
-        found = []
+        result = []
         for transactional_id in (None, OTHERS, MINE):
             data = [k00.PartitionProduceData(0, batch(b"x", **fields))]
             topics = [k00.TopicProduceData(MINE, partition_data=data)]
             answer = await served.ask(k00.ProduceRequest(transactional_id, -1, 9, topics), 12)
-            found += [one.error_code for one in parts_of(answer)]
+            result += [one.error_code for one in parts_of(answer)]
 
-    assert found[:2] == [code, code]
-    assert found[2] != code
+    assert result[:2] == [code, code]
+    assert result[2] != code
 
 
 @pytest.mark.parametrize("version", [12, 17])
@@ -313,7 +313,7 @@ async def test_offsets_are_committed_and_fetched_only_with_permission_on_group_a
             )
         ]
         foreign = k09.OffsetFetchRequestGroup(OTHERS, topics=None)
-        told = await served.ask(k09.OffsetFetchRequest(groups=[foreign, every]), 9)
+        response = await served.ask(k09.OffsetFetchRequest(groups=[foreign, every]), 9)
         told_named = await served.ask(k09.OffsetFetchRequest(groups=[named]), 9)
         old_every = await served.ask(k09.OffsetFetchRequest(MINE, None), 7)
         two = [k09.OffsetFetchRequestTopic(one, [0]) for one in (OTHERS, MINE)]
@@ -322,16 +322,16 @@ async def test_offsets_are_committed_and_fetched_only_with_permission_on_group_a
 
     def rows(topics: Any) -> list[tuple[str, int, int]]:
         return [
-            (one.name, part.committed_offset, part.error_code)
-            for one in topics
-            for part in one.partitions
+            (topic.name, part.committed_offset, part.error_code)
+            for topic in topics
+            for part in topic.partitions
         ]
 
     both = [(OTHERS, -1, DENIED), (MINE, 1, 0)]
-    assert [one.partitions[0].error_code for one in done.topics] == [DENIED, 0]
-    assert [one.error_code for one in told.groups] == [NO_GROUP, 0]
-    assert [rows(one.topics) for one in told.groups] == [[], [(MINE, 1, 0)]]
-    assert [rows(one.topics) for one in told_named.groups] == [both]
+    assert [topic.partitions[0].error_code for topic in done.topics] == [DENIED, 0]
+    assert [group.error_code for group in response.groups] == [NO_GROUP, 0]
+    assert [rows(group.topics) for group in response.groups] == [[], [(MINE, 1, 0)]]
+    assert [rows(group.topics) for group in told_named.groups] == [both]
     assert rows(old_every.topics) == [(MINE, 1, 0)]
     assert rows(old.topics) == both
     assert old_foreign.error_code == NO_GROUP
@@ -345,18 +345,18 @@ async def test_groups_are_authorized_one_by_one_in_list_describe_and_delete(
         both = await served.ask(DescribeGroupsRequest([OTHERS, MINE, OTHERS]))
         gone = await served.ask(DeleteGroupsRequest([OTHERS, MINE]))
         served.broker.parts.authorizer = ALLOW_ALL
-        left = await served.ask(ListGroupsRequest())
+        response = await served.ask(ListGroupsRequest())
 
-    assert [one.group_id for one in listed.groups] == [MINE]
-    assert [(one.group_id, one.error_code) for one in both.groups] == [
+    assert [group.group_id for group in listed.groups] == [MINE]
+    assert [(group.group_id, group.error_code) for group in both.groups] == [
         (OTHERS, NO_GROUP),
         (MINE, 0),
     ]
-    assert [(one.group_id, one.error_code) for one in gone.results] == [
+    assert [(result.group_id, result.error_code) for result in gone.results] == [
         (OTHERS, NO_GROUP),
         (MINE, 0),
     ]
-    assert [one.group_id for one in left.groups] == [OTHERS]
+    assert [group.group_id for group in response.groups] == [OTHERS]
 
 
 async def test_all_groups_are_listed_with_permission_to_describe_the_cluster(
@@ -366,7 +366,7 @@ async def test_all_groups_are_listed_with_permission_to_describe_the_cluster(
         served.broker.parts.authorizer = allow_only("kafka-cluster")
         listed = await served.ask(ListGroupsRequest())
 
-    assert {one.group_id for one in listed.groups} == {MINE, OTHERS}
+    assert {group.group_id for group in listed.groups} == {MINE, OTHERS}
 
 
 async def test_a_consumer_group_with_a_hidden_topic_is_not_described(
@@ -381,13 +381,13 @@ async def test_a_consumer_group_with_a_hidden_topic_is_not_described(
             joined = await served.ask(joining(1, group_id=group, subscribed_topic_names=[topic]), 1)
             assert joined.error_code == 0
         served.broker.parts.authorizer = allow_only(MINE, "own")
-        asked = ConsumerGroupDescribeRequest([MINE, OTHERS, "own"])
-        told = await served.ask(asked)
+        request = ConsumerGroupDescribeRequest([MINE, OTHERS, "own"])
+        response = await served.ask(request)
         names = {"group_id": "own", "member_id": "b"}
         topics = [MINE, OTHERS]
         denied = await served.ask(joining(1, **names, subscribed_topic_names=topics), 1)
 
-    assert [(one.error_code, len(one.members)) for one in told.groups] == [
+    assert [(one.error_code, len(one.members)) for one in response.groups] == [
         (DENIED, 0),
         (NO_GROUP, 0),
         (0, 1),
@@ -430,10 +430,13 @@ async def test_topics_are_authorized_one_by_one_in_create_grow_and_delete(
         by_id = await served.ask(k20.DeleteTopicsRequest(topics=ids, timeout_ms=1000))
         topics = set(served.broker.metadata.image.topics)
 
-    assert {one.name: one.error_code for one in made.topics} == {"b": 0, "a": 42}
-    assert [one.error_code for one in grown.results] == [DENIED, 0]
-    assert [one.error_code for one in gone.responses] == [DENIED, DENIED, 0]
-    assert [(one.name, one.error_code) for one in by_id.responses] == [(None, DENIED), (MINE, 0)]
+    assert {topic.name: topic.error_code for topic in made.topics} == {"b": 0, "a": 42}
+    assert [result.error_code for result in grown.results] == [DENIED, 0]
+    assert [response.error_code for response in gone.responses] == [DENIED, DENIED, 0]
+    assert [(response.name, response.error_code) for response in by_id.responses] == [
+        (None, DENIED),
+        (MINE, 0),
+    ]
     assert {MINE, OTHERS} & topics == {OTHERS}
 
 
@@ -448,11 +451,13 @@ async def test_delete_topics_does_not_reveal_that_a_hidden_name_and_id_are_the_s
         )
         seen = await served.ask(k20.DeleteTopicsRequest(topics=both, timeout_ms=1000))
 
-    assert [(one.name, one.error_code) for one in hidden.responses] == [
+    assert [(response.name, response.error_code) for response in hidden.responses] == [
         (OTHERS, DENIED),
         (None, DENIED),
     ]
-    assert [(one.name, one.error_code) for one in seen.responses] == [(OTHERS, DENIED)] * 2
+    assert [(response.name, response.error_code) for response in seen.responses] == [
+        (OTHERS, DENIED)
+    ] * 2
 
 
 async def test_a_topic_is_deleted_by_id_without_the_permission_to_describe_it(
@@ -465,7 +470,10 @@ async def test_a_topic_is_deleted_by_id_without_the_permission_to_describe_it(
         both = [k20.DeleteTopicState(OTHERS), k20.DeleteTopicState(topic_id=others)]
         gone = await served.ask(k20.DeleteTopicsRequest(topics=both, timeout_ms=1000))
 
-    assert [(one.name, one.error_code) for one in gone.responses] == [(OTHERS, DENIED), (OTHERS, 0)]
+    assert [(response.name, response.error_code) for response in gone.responses] == [
+        (OTHERS, DENIED),
+        (OTHERS, 0),
+    ]
 
 
 async def test_settings_of_a_new_topic_are_returned_only_with_permission_to_describe_them(
@@ -475,10 +483,10 @@ async def test_settings_of_a_new_topic_are_returned_only_with_permission_to_desc
         served.broker.parts.authorizer = RuleAuthorizer(
             lambda operation, _: operation is Operation.CREATE
         )
-        made = await served.ask(k19.CreateTopicsRequest([k19.CreatableTopic(MINE, 3, 1)]))
+        response = await served.ask(k19.CreateTopicsRequest([k19.CreatableTopic(MINE, 3, 1)]))
         served.broker.parts.authorizer = ALLOW_ALL
 
-    (topic,) = made.topics
+    (topic,) = response.topics
     assert (topic.error_code, topic.topic_config_error_code) == (0, DENIED)
     assert (topic.num_partitions, topic.replication_factor, topic.configs) == (-1, -1, [])
 
@@ -490,23 +498,25 @@ async def test_settings_are_described_and_changed_only_for_authorized_resources(
     resources = [(topic, OTHERS), (topic, MINE), (group, OTHERS), (ConfigResourceType.BROKER, "1")]
     async with two_topics() as (served, _, _):
         told = await served.ask(
-            k32.DescribeConfigsRequest([k32.DescribeConfigsResource(*one) for one in resources])
+            k32.DescribeConfigsRequest(
+                [k32.DescribeConfigsResource(*resource) for resource in resources]
+            )
         )
         change = k44.AlterableConfig("retention.ms", 0, "7")
         changed = await served.ask(
             k44.IncrementalAlterConfigsRequest(
-                [k44.AlterConfigsResource(*one, [change]) for one in resources[:2]]
+                [k44.AlterConfigsResource(*resource, [change]) for resource in resources[:2]]
             )
         )
         configs = set(served.broker.metadata.image.configs)
 
-    assert [(one.error_code, bool(one.configs)) for one in told.results] == [
+    assert [(result.error_code, bool(result.configs)) for result in told.results] == [
         (DENIED, False),
         (0, True),
         (NO_GROUP, False),
         (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, False),
     ]
-    assert [one.error_code for one in changed.responses] == [DENIED, 0]
+    assert [response.error_code for response in changed.responses] == [DENIED, 0]
     assert (topic, MINE) in configs
     assert (topic, OTHERS) not in configs
 

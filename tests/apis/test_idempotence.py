@@ -46,7 +46,7 @@ async def send(
 async def known(served: ServedBroker) -> list[int]:
     request = DescribeProducersRequest([TopicRequest("t", [0])])
     (row,) = (await served.ask(request, 0)).topics
-    return [one.producer_id for one in row.partitions[0].active_producers]
+    return [producer.producer_id for producer in row.partitions[0].active_producers]
 
 
 @pytest.mark.parametrize("version", stable(ProduceRequest))

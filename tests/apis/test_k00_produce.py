@@ -145,7 +145,7 @@ async def test_invalid_acks_are_refused_for_each_partition(
         parts = parts_of(await served.ask(request, 12))
 
         assert codes(parts) == [ErrorCode.INVALID_REQUIRED_ACKS] * 2
-        assert [(one.index, one.base_offset, one.log_start_offset) for one in parts] == [
+        assert [(part.index, part.base_offset, part.log_start_offset) for part in parts] == [
             (0, -1, -1),
             (1, -1, -1),
         ]
@@ -159,12 +159,12 @@ async def test_each_partition_succeeds_or_fails_independently(autojump_clock: Mo
         request = produce_request("t", (1, batch(b"a")), (7, batch(b"b")), (0, None))
         parts = parts_of(await served.ask(request, 12))
 
-    assert [(one.index, one.error_code) for one in parts] == [
+    assert [(part.index, part.error_code) for part in parts] == [
         (1, ErrorCode.NONE),
         (7, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         (0, ErrorCode.INVALID_RECORD),
     ]
-    assert [one.base_offset for one in parts] == [0, -1, -1]
+    assert [part.base_offset for part in parts] == [0, -1, -1]
 
 
 @pytest.mark.parametrize("acks", [1, -1])
@@ -305,7 +305,7 @@ async def test_invalid_records_are_listed_with_reasons_since_version_8(
         part = await produce(served, topic, batch(b"a", b"b"), version=version)
 
     assert part.error_code == ErrorCode.INVALID_RECORD
-    listed = [(one.batch_index, one.batch_index_error_message) for one in part.record_errors]
+    listed = [(error.batch_index, error.batch_index_error_message) for error in part.record_errors]
     reason = "it has no key, and the topic is compacted"
     assert listed == ([(0, reason), (1, reason)] if version >= 8 else [])
 
@@ -320,7 +320,9 @@ async def test_records_with_an_invalid_timestamp_are_listed(
         part = await produce(served, "t", late)
 
     assert part.error_code == ErrorCode.INVALID_TIMESTAMP
-    assert [one.batch_index for one in part.record_errors] == list(range(min(count, MOST_LISTED)))
+    assert [error.batch_index for error in part.record_errors] == list(
+        range(min(count, MOST_LISTED))
+    )
     assert f"timestamp {NOW_MS + 2 * HOUR_MS}, want" in part.error_message
 
 
@@ -338,12 +340,12 @@ async def test_compressed_batches_keep_their_codec(autojump_clock: MockClock, co
     async with broker() as served:
         await served.create_topic("t")
         part = await produce(served, "t", batch(*values, codec=codec))
-        found = await fetch(served, "t")
+        result = await fetch(served, "t")
 
-    ((_, header),) = iterate_headers(memoryview(bytes(found.records)))
+    ((_, header),) = iterate_headers(memoryview(bytes(result.records)))
     assert part.error_code == 0
     assert header.codec is codec
-    assert values_of(found) == values
+    assert values_of(result) == values
 
 
 @pytest.mark.parametrize("version", stable(ProduceRequest))
@@ -366,11 +368,11 @@ async def test_batches_are_recompressed_to_the_compression_type_of_their_topic(
         await served.create_topic("t", configs={"compression.type": wanted})
         await produce(served, "t", batch(b"a" * 500, b"b", codec=Codec.GZIP))
         assert await write(served, "t", b"next") == 2
-        found = await fetch(served, "t")
+        result = await fetch(served, "t")
 
-    _, header = next(iterate_headers(memoryview(bytes(found.records))))
+    _, header = next(iterate_headers(memoryview(bytes(result.records))))
     assert header.codec is kept.get(wanted, Codec[wanted.upper()] if wanted not in kept else None)
-    assert values_of(found) == [b"a" * 500, b"b", b"next"]
+    assert values_of(result) == [b"a" * 500, b"b", b"next"]
 
 
 async def test_a_corrupt_compressed_batch_is_refused_where_recompression_is_needed(
@@ -637,7 +639,10 @@ async def test_not_leader_errors_contain_the_current_leader_since_version_10(
         assert part.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
         leader = (part.current_leader.leader_id, part.current_leader.leader_epoch)
         assert leader == ((7, 5) if version >= 10 else (-1, -1))
-    told = [(one.node_id, one.host, one.port, one.rack) for one in answer.node_endpoints]
+    told = [
+        (endpoint.node_id, endpoint.host, endpoint.port, endpoint.rack)
+        for endpoint in answer.node_endpoints
+    ]
     assert told == ([(7, "there", 9999, "r")] if version >= 10 else [])
 
 
@@ -712,11 +717,11 @@ class TestSlowDirectory:
                 nursery.start_soon(send, client, b"%d" % number)
                 await trio.sleep(0.02)
             await trio.sleep(6 * self.STALL_S)
-            found = values_of(await fetch(served, "t"))
+            values = values_of(await fetch(served, "t"))
             nursery.cancel_scope.cancel()
 
         assert offsets == [0, 1, 2, 3, 4]
-        assert found == [b"0", b"1", b"2", b"3", b"4"]
+        assert values == [b"0", b"1", b"2", b"3", b"4"]
 
     @staticmethod
     async def hold(served: ServedBroker, *, task_status: trio.TaskStatus[ScriptedClient]) -> None:

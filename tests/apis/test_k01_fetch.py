@@ -132,7 +132,7 @@ async def test_an_error_of_one_partition_does_not_prevent_reading_the_others(
         request = fetch_request("t", at(0), at(9, 1), at(0, 7), max_wait_ms=5000)
         parts = partitions_of(await served.ask(request, BY_NAME))
 
-    assert [(one.partition_index, one.error_code) for one in parts] == [
+    assert [(part.partition_index, part.error_code) for part in parts] == [
         (0, ErrorCode.NONE),
         (1, ErrorCode.OFFSET_OUT_OF_RANGE),
         (7, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
@@ -174,7 +174,10 @@ class TestLeaderEpochs:
         assert part.error_code == ErrorCode.FENCED_LEADER_EPOCH
         leader = (part.current_leader.leader_id, part.current_leader.leader_epoch)
         assert leader == ((7, 5) if version >= 12 else (-1, -1))
-        told = [(one.node_id, one.host, one.port, one.rack) for one in answer.node_endpoints]
+        told = [
+            (endpoint.node_id, endpoint.host, endpoint.port, endpoint.rack)
+            for endpoint in answer.node_endpoints
+        ]
         assert told == ([(7, "there", 9999, "r")] if version >= 16 else [])
 
     async def test_an_older_leader_epoch_in_the_request_is_fenced(

@@ -51,8 +51,8 @@ async def find(
     served: ServedBroker, timestamp: int, version: int = 11, **others: Any
 ) -> tuple[int, int, int, int]:
     """Of partition 0: error, offset, timestamp, leader epoch."""
-    asked = ListOffsetsPartition(0, timestamp=timestamp)
-    (part,) = await ask(served, asked, version=version, **others)
+    partition = ListOffsetsPartition(0, timestamp=timestamp)
+    (part,) = await ask(served, partition, version=version, **others)
     return part.error_code, part.offset, part.timestamp, part.leader_epoch
 
 
@@ -86,14 +86,14 @@ async def test_each_timestamp_finds_its_offset_in_every_version(
 ) -> None:
     async with broker() as served:
         await fill(served)
-        for timestamp, offset, found in FOUND:
+        for timestamp, offset, result in FOUND:
             answer = await find(served, timestamp, version)
 
             if version < SINCE.get(timestamp, 1):
                 assert answer == (ErrorCode.UNSUPPORTED_VERSION, -1, -1, -1), timestamp
             else:
                 epoch = 0 if offset >= 0 and version >= 4 else -1
-                assert answer == (0, offset, found, epoch), timestamp
+                assert answer == (0, offset, result, epoch), timestamp
 
 
 @pytest.mark.parametrize(
@@ -132,11 +132,11 @@ async def test_each_partition_succeeds_or_fails_independently(
     async with broker() as served:
         await served.create_topic("t", 2)
         await write(served, "t", b"a")
-        asked = [ListOffsetsPartition(number, timestamp=LATEST) for number in (1, 0, 5)]
-        parts = await ask(served, *asked, version=version)
-        unknown = await ask(served, asked[0], topic="unknown", version=version)
+        partitions = [ListOffsetsPartition(number, timestamp=LATEST) for number in (1, 0, 5)]
+        parts = await ask(served, *partitions, version=version)
+        unknown = await ask(served, partitions[0], topic="unknown", version=version)
 
-    assert [(one.partition_index, one.error_code, one.offset) for one in parts] == [
+    assert [(part.partition_index, part.error_code, part.offset) for part in parts] == [
         (1, 0, 0),
         (0, 0, 1),
         (5, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1),
@@ -149,11 +149,11 @@ async def test_a_partition_named_twice_is_refused_and_other_partitions_are_answe
 ) -> None:
     async with broker() as served:
         await served.create_topic("t", 2)
-        asked = [ListOffsetsPartition(number, timestamp=LATEST) for number in (0, 1, 0)]
-        parts = await ask(served, *asked)
+        partitions = [ListOffsetsPartition(number, timestamp=LATEST) for number in (0, 1, 0)]
+        parts = await ask(served, *partitions)
 
     twice = ErrorCode.INVALID_REQUEST
-    assert [(one.partition_index, one.error_code, one.offset) for one in parts] == [
+    assert [(part.partition_index, part.error_code, part.offset) for part in parts] == [
         (0, twice, -1),
         (1, 0, 0),
         (0, twice, -1),
@@ -166,13 +166,13 @@ async def test_a_newer_leader_epoch_than_the_brokers_is_unknown(
 ) -> None:
     async with broker() as served:
         await served.create_topic("t")
-        asked = [
+        partitions = [
             ListOffsetsPartition(0, current_leader_epoch=epoch, timestamp=timestamp)
             for epoch in (-1, 0, 1)
         ]
-        found = [codes(await ask(served, one)) for one in asked]
+        result = [codes(await ask(served, partition)) for partition in partitions]
 
-    assert found == [[0], [0], [ErrorCode.UNKNOWN_LEADER_EPOCH]]
+    assert result == [[0], [0], [ErrorCode.UNKNOWN_LEADER_EPOCH]]
 
 
 @pytest.mark.parametrize("timestamp", [LATEST, EARLIEST, NOW_MS])
@@ -183,11 +183,11 @@ async def test_only_the_leader_answers_consumers_and_any_replica_answers_a_debug
         await served.create_topic("t")
         await lead_elsewhere(served)
         old = ListOffsetsPartition(0, current_leader_epoch=0, timestamp=timestamp)
-        asked = ListOffsetsPartition(0, timestamp=timestamp)
+        partition = ListOffsetsPartition(0, timestamp=timestamp)
 
         assert codes(await ask(served, old)) == [ErrorCode.FENCED_LEADER_EPOCH]
-        assert codes(await ask(served, asked)) == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
-        assert codes(await ask(served, asked, replica=DEBUG)) == [0]
+        assert codes(await ask(served, partition)) == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
+        assert codes(await ask(served, partition, replica=DEBUG)) == [0]
 
 
 @pytest.mark.parametrize("version", stable(ListOffsetsRequest))
@@ -228,9 +228,9 @@ async def test_an_invalid_negative_replica_id_does_not_read_from_a_follower(
     async with broker() as served:
         await served.create_topic("t")
         await lead_elsewhere(served)
-        asked = ListOffsetsPartition(0, timestamp=LATEST)
+        partition = ListOffsetsPartition(0, timestamp=LATEST)
 
-        assert codes(await ask(served, asked, replica=-3)) == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
+        assert codes(await ask(served, partition, replica=-3)) == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
 
 
 async def test_a_search_by_timestamp_ignores_uncommitted_records_for_consumers(

@@ -35,7 +35,7 @@ def named(*names: str | None, create: bool = False, **others: bool) -> MetadataR
 
 
 def of_ids(*ids: bytes, name: str | None = None) -> MetadataRequest:
-    topics = [MetadataRequestTopic(topic_id=one, name=name) for one in ids]
+    topics = [MetadataRequestTopic(topic_id=id_, name=name) for id_ in ids]
     return MetadataRequest(topics, allow_auto_topic_creation=False)
 
 
@@ -110,7 +110,7 @@ async def test_topics_are_found_by_their_ids(autojump_clock: MockClock, version:
         topic_id = await served.create_topic("t")
         answer = await served.ask(of_ids(UNKNOWN_ID, topic_id), version)
 
-    assert [(one.error_code, one.name, one.topic_id) for one in answer.topics] == [
+    assert [(topic.error_code, topic.name, topic.topic_id) for topic in answer.topics] == [
         (ErrorCode.UNKNOWN_TOPIC_ID, None, UNKNOWN_ID),
         (0, "t", topic_id),
     ]
@@ -125,7 +125,7 @@ async def test_many_topics_are_answered_once_each_in_the_order_of_the_request(
         answer = await served.ask(named(*names, *names[:70]), 12)
 
     assert names_of(answer) == names
-    codes = {one.name: one.error_code for one in answer.topics}
+    codes = {topic.name: topic.error_code for topic in answer.topics}
     assert codes.pop("there-60") == 0
     assert set(codes.values()) == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
 
@@ -216,7 +216,7 @@ class TestCreation:
     async def test_concurrent_requests_for_a_new_topic_create_one_topic(
         self, autojump_clock: MockClock
     ) -> None:
-        found: list[bytes] = []
+        result: list[bytes] = []
         async with broker() as served:
 
             async def ask() -> None:
@@ -224,7 +224,7 @@ class TestCreation:
                     while True:
                         (topic,) = (await client.ask(named("new", create=True), 13)).topics
                         if not topic.error_code:
-                            found.append(topic.topic_id)
+                            result.append(topic.topic_id)
                             return
                         assert topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -233,8 +233,8 @@ class TestCreation:
                     nursery.start_soon(ask)
             assert list(served.broker.metadata.image.topics) == ["new"]
 
-        assert len(found) == 20
-        assert len(set(found)) == 1
+        assert len(result) == 20
+        assert len(set(result)) == 1
 
     @pytest.mark.parametrize(
         ("settings", "create"), [({}, False), ({"auto.create.topics.enable": "false"}, True)]

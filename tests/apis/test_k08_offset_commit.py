@@ -33,7 +33,7 @@ def part(number: int, offset: int = 7, metadata: str | None = "m") -> OffsetComm
 
 def codes(answer: OffsetCommitResponse) -> list[list[tuple[int, int]]]:
     return [
-        [(one.partition_index, one.error_code) for one in topic.partitions]
+        [(partition.partition_index, partition.error_code) for partition in topic.partitions]
         for topic in answer.topics
     ]
 
@@ -181,8 +181,8 @@ async def test_lagging_replicas_make_the_coordinator_unavailable(
 
         assert codes(answer) == [[(0, ErrorCode.COORDINATOR_NOT_AVAILABLE)]]
         # Consumers before 3.9 do not know that error here.
-        asked = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=None)])
-        (group,) = (await served.ask(asked, 9)).groups
+        request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=None)])
+        (group,) = (await served.ask(request, 9)).groups
         assert group.error_code == ErrorCode.NOT_COORDINATOR
 
 

@@ -47,13 +47,13 @@ def told(answer: OffsetFetchResponse) -> dict[tuple[str, bytes, int], tuple[int,
         assert answer.error_code == 0
         rows = [(topic.name, bytes(16), topic.partitions) for topic in answer.topics]
     return {
-        (name, topic_id, one.partition_index): (
-            one.committed_offset,
-            one.metadata,
-            one.error_code,
+        (name, topic_id, partition.partition_index): (
+            partition.committed_offset,
+            partition.metadata,
+            partition.error_code,
         )
         for name, topic_id, parts in rows
-        for one in parts
+        for partition in parts
     }
 
 
@@ -126,7 +126,7 @@ async def test_an_unknown_topic_id_is_an_error_for_its_partitions_only(
 
     unknown = ErrorCode.UNKNOWN_TOPIC_ID
     assert [
-        [(one.committed_offset, one.error_code) for one in topic.partitions]
+        [(partition.committed_offset, partition.error_code) for partition in topic.partitions]
         for topic in group.topics
     ] == [[(-1, unknown), (-1, unknown)], [(7, 0)]]
 
@@ -161,7 +161,7 @@ async def test_a_fetch_before_the_offsets_topic_exists_is_answered_not_coordinat
     if version >= MANY_SINCE:
         assert [group.error_code for group in answer.groups] == [code]
     else:
-        assert [one.error_code for one in answer.topics[0].partitions] == [code]
+        assert [partition.error_code for partition in answer.topics[0].partitions] == [code]
         assert version < ALL_SINCE or answer.error_code == code
 
 
@@ -175,11 +175,11 @@ async def test_many_partitions_are_committed_and_fetched(
         await served.serve_groups("g")
         topics = [commits(*(part(number, number) for number in range(count + 1)))]
         answer = await served.ask(OffsetCommitRequest("g", topics=topics), 9)
-        found = await served.ask(asking(version, *range(count)), version)
+        result = await served.ask(asking(version, *range(count)), version)
 
-    codes = [one.error_code for one in answer.topics[0].partitions]
+    codes = [partition.error_code for partition in answer.topics[0].partitions]
     assert codes == [0] * count + [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
-    assert [offset for offset, *_ in told(found).values()] == list(range(count))
+    assert [offset for offset, *_ in told(result).values()] == list(range(count))
 
 
 async def test_a_group_named_repeatedly_is_answered_once_with_all_its_requested_partitions(
@@ -191,7 +191,7 @@ async def test_a_group_named_repeatedly_is_answered_once_with_all_its_requested_
         await served.serve_groups("g", "h")
         await commit(served, "g", "t", 0, 7)
         await commit(served, "g", "u", 1, 8)
-        asked = [
+        groups = [
             OffsetFetchRequestGroup(
                 "g", topics=[OffsetFetchRequestTopics("t", partition_indexes=[0, 2, 0])]
             ),
@@ -206,7 +206,7 @@ async def test_a_group_named_repeatedly_is_answered_once_with_all_its_requested_
                 "h", topics=[OffsetFetchRequestTopics("u", partition_indexes=[1])]
             ),
         ]
-        answer = await served.ask(OffsetFetchRequest(groups=asked * 100), 9)
+        answer = await served.ask(OffsetFetchRequest(groups=groups * 100), 9)
 
     assert [
         (
@@ -214,7 +214,10 @@ async def test_a_group_named_repeatedly_is_answered_once_with_all_its_requested_
             [
                 (
                     topic.name,
-                    [(one.partition_index, one.committed_offset) for one in topic.partitions],
+                    [
+                        (partition.partition_index, partition.committed_offset)
+                        for partition in topic.partitions
+                    ],
                 )
                 for topic in group.topics
             ],
@@ -231,7 +234,9 @@ async def test_a_partition_named_repeatedly_is_answered_once(autojump_clock: Moc
         answer = await served.ask(asking(7, *[1] * 5000, 0), 7)
 
     (topic,) = answer.topics
-    assert [(one.partition_index, one.committed_offset) for one in topic.partitions] == [
+    assert [
+        (partition.partition_index, partition.committed_offset) for partition in topic.partitions
+    ] == [
         (1, 7),
         (0, -1),
     ]

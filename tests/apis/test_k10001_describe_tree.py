@@ -125,7 +125,7 @@ async def test_the_tree_of_a_running_plane_contains_the_requesting_connection(
 
     assert names(answer) == [(depth, node.name) for depth, node in answer_walk(answer)]
     (connection,) = [row for row in answer.rows if row.kind == "connection"]
-    figures = {one.name: one.value for one in connection.figures}
+    figures = {figure.name: figure.value for figure in connection.figures}
     assert (figures["client_id"], figures["requests"]) == ("scripted", "2")
     assert "DescribeTree" in {row.name for row in answer.rows}
 
@@ -484,14 +484,14 @@ def test_a_walk_skips_removed_nodes_and_visits_added_nodes() -> None:
     first, second, third = (root.add(name, "part") for name in ("first", "second", "third"))
     second.add("below", "part")
 
-    found = []
+    result = []
     for _, node in walk(root, -1):
-        found.append(node.name)
+        result.append(node.name)
         if node is first:
             second.remove()
             third.add("late", "part")
 
-    assert found == ["root", "first", "third", "late"]
+    assert result == ["root", "first", "third", "late"]
 
 
 def test_an_ancestor_removed_during_the_walk_is_still_returned() -> None:
@@ -530,7 +530,7 @@ async def test_api_versions_lists_describe_tree(autojump_clock: MockClock) -> No
     async with asking(small_tree()) as client:
         answer = await client.ask(ApiVersionsRequest("trio", "1"), 3)
 
-    assert [(one.api_key, one.min_version, one.max_version) for one in answer.api_keys] == [
+    assert [(key.api_key, key.min_version, key.max_version) for key in answer.api_keys] == [
         (18, 0, 5),
         (10001, 0, 1),
     ]

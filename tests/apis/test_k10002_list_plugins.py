@@ -28,10 +28,10 @@ async def test_a_named_plugin_is_listed_alone_and_an_unknown_name_is_an_error(
     autojump_clock: MockClock,
 ) -> None:
     async with served_broker(simulated_world(), plugins=[echo]) as served:
-        found = await served.ask(ListPluginsRequest("echo"))
+        result = await served.ask(ListPluginsRequest("echo"))
         missing = await served.ask(ListPluginsRequest("ecko"))
 
-    assert [one.name for one in found.plugins] == ["echo"]
+    assert [one.name for one in result.plugins] == ["echo"]
     assert missing.error_code == ErrorCode.RESOURCE_NOT_FOUND
     assert missing.error_message == "no plugin 'ecko'"
     assert missing.plugins == []

@@ -58,10 +58,12 @@ async def test_reload_is_refused_from_another_machine(
         async with served.connect("INSIDE") as client:
             local = await client.ask(ReloadPluginRequest("echo"), 0)
 
-    assert {one.error_code for one in answers} == {ErrorCode.CLUSTER_AUTHORIZATION_FAILED}
+    assert {answer.error_code for answer in answers} == {ErrorCode.CLUSTER_AUTHORIZATION_FAILED}
     assert "other is not this machine" in answers[0].error_message
     assert (generation, rejected) == (1, 3)
     assert (local.error_code, local.generation) == (0, 2)
-    (line,) = [fields_of(one) for one in caplog.records if "was rejected" in one.getMessage()]
+    (line,) = [
+        fields_of(record) for record in caplog.records if "was rejected" in record.getMessage()
+    ]
     assert line["peer"].startswith("other:")
     assert "loopback" in line["reason"]

@@ -13,7 +13,7 @@ RETENTION = "kafka-log-retention"
 
 def runs(served: object) -> dict[str, int]:
     statuses = served.broker.parts.scheduler.statuses  # type: ignore[attr-defined]
-    return {one.name: one.runs for one in statuses}
+    return {status.name: status.runs for status in statuses}
 
 
 async def test_a_job_is_run_at_once_on_request(autojump_clock: MockClock) -> None:

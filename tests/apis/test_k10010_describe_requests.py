@@ -137,10 +137,10 @@ async def test_the_filter_by_api_name_applies_before_the_maximum_count(
         for _ in range(4):
             await client.ask(WaitRequest(10), 0)
 
-        wanted = DescribeRequestsRequest(SLOWEST, [], None, 2, ["ECHO", "18"])
-        answer = await client.ask(wanted, 1)
+        expected = DescribeRequestsRequest(SLOWEST, [], None, 2, ["ECHO", "18"])
+        answer = await client.ask(expected, 1)
 
-    assert [one.api_name for one in answer.requests] == ["Echo"]
+    assert [request.api_name for request in answer.requests] == ["Echo"]
     assert not answer.truncated
 
 

@@ -25,7 +25,10 @@ def asking(version: int, kind: int, *keys: str) -> FindCoordinatorRequest:
 def told(answer: FindCoordinatorResponse, version: int) -> list[tuple[int, int, str, int]]:
     if version < 4:
         return [(answer.error_code, answer.node_id, answer.host, answer.port)]
-    return [(one.error_code, one.node_id, one.host, one.port) for one in answer.coordinators]
+    return [
+        (coordinator.error_code, coordinator.node_id, coordinator.host, coordinator.port)
+        for coordinator in answer.coordinators
+    ]
 
 
 @pytest.mark.parametrize("version", stable(FindCoordinatorRequest))
@@ -47,7 +50,7 @@ async def test_many_keys_are_answered_in_the_order_of_the_request(
         await served.serve_groups("a")
         answer = await served.ask(asking(version, GROUP, "b", "a", ""), version)
 
-        assert [one.key for one in answer.coordinators] == ["b", "a", ""]
+        assert [coordinator.key for coordinator in answer.coordinators] == ["b", "a", ""]
         assert {code for code, *_ in told(answer, version)} == {0}
         assert (await served.ask(asking(version, GROUP), version)).coordinators == []
 
@@ -103,11 +106,11 @@ async def test_error_messages_equal_those_of_kafka_and_are_never_null(
     """One answer names the code, also that of no error; rows say nothing."""
     async with broker() as served:
         await served.serve_groups("a")
-        found = [
+        result = [
             await served.ask(asking(version, kind, "a"), version) for kind in (GROUP, TRANSACTION)
         ]
 
     if version < 4:
-        assert [one.error_message for one in found] == ["NONE", "COORDINATOR_NOT_AVAILABLE"]
+        assert [one.error_message for one in result] == ["NONE", "COORDINATOR_NOT_AVAILABLE"]
     else:
-        assert [row.error_message for one in found for row in one.coordinators] == ["", ""]
+        assert [row.error_message for one in result for row in one.coordinators] == ["", ""]

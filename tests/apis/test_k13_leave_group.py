@@ -87,7 +87,7 @@ async def test_many_members_leave_in_one_request(autojump_clock: MockClock, vers
         nobody = await served.ask(LeaveGroupRequest(GROUP), version)
 
     assert codes(answer.members) == [0, 0, ErrorCode.UNKNOWN_MEMBER_ID]
-    assert [one.member_id for one in answer.members] == [*group.members[:2], "ghost"]
+    assert [member.member_id for member in answer.members] == [*group.members[:2], "ghost"]
     assert removed.members == [MemberResponse("", "i", 0)]
     assert len(static.members) == 1
     assert nobody == LeaveGroupResponse()
@@ -100,8 +100,8 @@ async def test_the_reason_of_a_leaving_member_is_logged(
     caplog.set_level("INFO")
     async with broker() as served:
         group = await stable_group(served)
-        left = MemberIdentity(group.members[0], reason="it has read enough")
-        answer = await served.ask(LeaveGroupRequest(GROUP, members=[left]), version)
+        member_identity = MemberIdentity(group.members[0], reason="it has read enough")
+        answer = await served.ask(LeaveGroupRequest(GROUP, members=[member_identity]), version)
 
     assert codes(answer.members) == [0]
     told = [fields_of(record).get("reason") for record in caplog.records]

@@ -30,23 +30,23 @@ async def test_each_member_receives_the_assignment_sent_by_the_leader(
 ) -> None:
     async with broker() as served:
         await served.serve_groups(GROUP)
-        found: dict[str, SyncGroupResponse] = {}
+        result: dict[str, SyncGroupResponse] = {}
 
         async def member() -> None:
             async with served.connect() as client:
                 joined = await join(client)
-                own = {one.member_id: one.member_id.encode() for one in joined.members}
+                own = {member.member_id: member.member_id.encode() for member in joined.members}
                 if own:
                     await trio.sleep(1)  # the others wait
-                found[joined.member_id] = await sync(client, joined, own, version=version)
+                result[joined.member_id] = await sync(client, joined, own, version=version)
 
         async with trio.open_nursery() as nursery:
             for _ in range(3):
                 nursery.start_soon(member)
 
     named = version >= SYNC_PROTOCOL_SINCE
-    assert len(found) == 3
-    for member_id, answer in found.items():
+    assert len(result) == 3
+    for member_id, answer in result.items():
         assert answer == SyncGroupResponse(
             protocol_type="consumer" if named else None,
             protocol_name="range" if named else None,
@@ -86,8 +86,8 @@ async def test_a_sync_with_another_protocol_than_the_selected_one_is_refused(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
-        found = await stable_group(served)
-        who = JoinGroupResponse(generation_id=1, member_id=found.members[0])
+        result = await stable_group(served)
+        who = JoinGroupResponse(generation_id=1, member_id=result.members[0])
 
         answer = await sync(served, who, protocol_name="sticky")
 

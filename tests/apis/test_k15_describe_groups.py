@@ -26,10 +26,10 @@ async def test_a_stable_group_is_described_with_its_members(
 ) -> None:
     async with broker() as served:
         group = await stable_group(served, instance="i")
-        (found,) = (await served.ask(DescribeGroupsRequest([GROUP]), version)).groups
+        (result,) = (await served.ask(DescribeGroupsRequest([GROUP]), version)).groups
 
     member = group.members[0]
-    assert found == DescribedGroup(
+    assert result == DescribedGroup(
         group_id=GROUP,
         group_state="Stable",
         protocol_type="consumer",
@@ -53,13 +53,13 @@ async def test_an_unknown_group_is_described_as_dead(
 ) -> None:
     async with broker() as served:
         await served.serve_groups("none")
-        (found,) = (await served.ask(DescribeGroupsRequest(["none"]), version)).groups
+        (result,) = (await served.ask(DescribeGroupsRequest(["none"]), version)).groups
 
     expected = DescribedGroup(group_id="none", group_state="Dead")
     if version >= NOT_FOUND_SINCE:
         expected.error_code = ErrorCode.GROUP_ID_NOT_FOUND
         expected.error_message = "Group none not found."
-    assert found == expected
+    assert result == expected
 
 
 @pytest.mark.parametrize("version", [v for v in VERSIONS if v >= OPERATIONS_SINCE])
@@ -83,11 +83,11 @@ async def test_an_empty_group_is_described_with_its_protocol_type(
 ) -> None:
     async with broker() as served:
         group = await stable_group(served)
-        left = LeaveGroupRequest(GROUP, members=[MemberIdentity(group.members[0])])
-        await served.ask(left)
-        (found,) = (await served.ask(DescribeGroupsRequest([GROUP]))).groups
+        request = LeaveGroupRequest(GROUP, members=[MemberIdentity(group.members[0])])
+        await served.ask(request)
+        (result,) = (await served.ask(DescribeGroupsRequest([GROUP]))).groups
 
-    assert found == DescribedGroup(
+    assert result == DescribedGroup(
         group_id=GROUP, group_state="Empty", protocol_type="consumer", protocol_data=""
     )
 
@@ -105,13 +105,13 @@ async def test_groups_are_described_once_each_in_request_order_with_their_own_er
         )
         served.broker.groups.coordinator.shard_of(loading).state = ShardState.LOADING
         request = DescribeGroupsRequest([loading, GROUP, loading])
-        found = (await served.ask(request)).groups
+        groups = (await served.ask(request)).groups
 
     # A name that is given twice is answered once.
-    assert [one.group_id for one in found] == [loading, GROUP]
+    assert [group.group_id for group in groups] == [loading, GROUP]
     code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-    assert found[0] == DescribedGroup(error_code=code, group_id=loading)
-    assert found[1].group_state == "Stable"
+    assert groups[0] == DescribedGroup(error_code=code, group_id=loading)
+    assert groups[1].group_state == "Stable"
 
 
 async def test_a_request_without_groups_gets_an_empty_answer(autojump_clock: MockClock) -> None:

@@ -42,7 +42,7 @@ async def asking() -> AsyncIterator[tuple[RunningPlane, ScriptedClient]]:
 
 
 def versions(answer: ApiVersionsResponse) -> list[tuple[int, int, int]]:
-    return [(one.api_key, one.min_version, one.max_version) for one in answer.api_keys]
+    return [(key.api_key, key.min_version, key.max_version) for key in answer.api_keys]
 
 
 @pytest.mark.parametrize("version", range(6))
@@ -157,7 +157,8 @@ async def test_the_response_changes_with_the_registry_and_the_features(
         answer = await client.ask(ask, 4)
         assert answer.finalized_features_epoch == 12
         assert [
-            (one.name, one.min_version, one.max_version) for one in answer.supported_features
+            (feature.name, feature.min_version, feature.max_version)
+            for feature in answer.supported_features
         ] == [
             ("group.version", 0, 1),
             ("metadata.version", 7, 30),
@@ -168,7 +169,7 @@ async def test_the_response_changes_with_the_registry_and_the_features(
             29,
             29,
         )
-        assert [one.name for one in (await client.ask(ask, 3)).supported_features] == [
+        assert [feature.name for feature in (await client.ask(ask, 3)).supported_features] == [
             "metadata.version"
         ]
 

@@ -72,12 +72,12 @@ async def test_a_created_topic_is_writable_when_its_creation_is_answered_in_ever
 ) -> None:
     async with broker() as served:
         (made,) = await create(served, topic("t", 3, retention_ms="5000"), version=version)
-        found = served.broker.metadata.image.topics["t"]
+        result = served.broker.metadata.image.topics["t"]
         assert await write(served, "t", b"a") == 0
 
     assert (made.name, made.error_code, made.error_message) == ("t", 0, None)
-    assert made.topic_id == (found.id if version >= IDS_SINCE else ZERO_TOPIC_ID)
-    assert len(found.partitions) == 3
+    assert made.topic_id == (result.id if version >= IDS_SINCE else ZERO_TOPIC_ID)
+    assert len(result.partitions) == 3
     if version < CONFIGS_SINCE:
         assert (made.num_partitions, made.replication_factor, made.configs) == (-1, -1, [])
         return
@@ -92,16 +92,16 @@ async def test_each_created_topic_is_returned_with_its_own_settings(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
-        wanted = [topic(f"t{n}", retention_ms=str(1000 + n % 2)) for n in range(20)]
-        made = await create(served, topic("plain"), *wanted)
+        expected = [topic(f"t{n}", retention_ms=str(1000 + n % 2)) for n in range(20)]
+        made = await create(served, topic("plain"), *expected)
 
-    found = {
+    result = {
         one.name: {row.name: (row.value, row.config_source) for row in one.configs or []}
         for one in made
     }
-    assert found.pop("plain")["retention.ms"] == ("604800000", DEFAULT)
-    assert list(found) == [f"t{n}" for n in range(20)]
-    assert [rows["retention.ms"] for rows in found.values()] == [
+    assert result.pop("plain")["retention.ms"] == ("604800000", DEFAULT)
+    assert list(result) == [f"t{n}" for n in range(20)]
+    assert [rows["retention.ms"] for rows in result.values()] == [
         ("1000", TOPIC),
         ("1001", TOPIC),
     ] * 10
@@ -200,8 +200,8 @@ async def test_validate_only_returns_the_results_and_creates_no_topic(
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
-        wanted = topic("t", 2, retention_ms="7"), topic("bad", 0)
-        made = await create(served, *wanted, version=version, validate_only=True)
+        expected = topic("t", 2, retention_ms="7"), topic("bad", 0)
+        made = await create(served, *expected, version=version, validate_only=True)
 
         assert codes(made) == [0, ErrorCode.INVALID_PARTITIONS]
         assert made[0].num_partitions == (2 if version >= CONFIGS_SINCE else -1)
@@ -230,19 +230,19 @@ async def test_a_request_without_a_timeout_times_out_and_the_topic_is_still_crea
 async def test_concurrent_requests_for_the_same_topic_create_one_topic(
     autojump_clock: MockClock,
 ) -> None:
-    found: list[int] = []
+    result: list[int] = []
     async with broker() as served:
 
         async def make() -> None:
             async with served.connect() as client:
                 answer = await client.ask(CreateTopicsRequest([topic("t")], 5000), 7)
-                found.extend(codes(answer.topics))
+                result.extend(codes(answer.topics))
 
         async with trio.open_nursery() as nursery:
             for _ in range(10):
                 nursery.start_soon(make)
 
-    assert sorted(found) == [0] + [ErrorCode.TOPIC_ALREADY_EXISTS] * 9
+    assert sorted(result) == [0] + [ErrorCode.TOPIC_ALREADY_EXISTS] * 9
 
 
 async def test_a_recreated_topic_keeps_no_records_settings_or_producers(

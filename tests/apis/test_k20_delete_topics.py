@@ -34,10 +34,10 @@ async def delete(
 ) -> list[DeletableTopicResult]:
     """Names are sent as the version sends them."""
     if version < STATES_SINCE:
-        names = [one for one in topics if isinstance(one, str)]
+        names = [topic for topic in topics if isinstance(topic, str)]
         request = DeleteTopicsRequest(topic_names=names, timeout_ms=timeout_ms)
     else:
-        states = [by_name(one) if isinstance(one, str) else one for one in topics]
+        states = [by_name(topic) if isinstance(topic, str) else topic for topic in topics]
         request = DeleteTopicsRequest(topics=states, timeout_ms=timeout_ms)
     return list((await served.ask(request, version)).responses)
 
@@ -56,7 +56,10 @@ async def test_topics_are_deleted_by_name_and_an_unknown_name_fails_alone(
         gone = await delete(served, "a", "unknown", version=version)
 
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        assert [(one.name, one.error_code) for one in gone] == [("a", 0), ("unknown", unknown)]
+        assert [(topic.name, topic.error_code) for topic in gone] == [
+            ("a", 0),
+            ("unknown", unknown),
+        ]
         assert gone[0].topic_id == (topic_id if version >= STATES_SINCE else ZERO_TOPIC_ID)
         assert gone[1].topic_id == ZERO_TOPIC_ID
         assert gone[0].error_message is None
@@ -69,7 +72,7 @@ async def test_topics_are_deleted_by_id(autojump_clock: MockClock) -> None:
         topic_id = await served.create_topic("a")
         gone = await delete(served, by_id(topic_id), by_id(UNKNOWN_ID))
 
-        assert [(one.name, one.topic_id, one.error_code) for one in gone] == [
+        assert [(topic.name, topic.topic_id, topic.error_code) for topic in gone] == [
             ("a", topic_id, 0),
             (None, UNKNOWN_ID, ErrorCode.UNKNOWN_TOPIC_ID),
         ]
@@ -83,7 +86,7 @@ async def test_a_topic_named_twice_is_not_deleted(autojump_clock: MockClock, ver
             await served.create_topic(name)
         gone = await delete(served, "a", "b", "a", version=version)
 
-        assert [(one.name, one.error_code) for one in gone] == [
+        assert [(topic.name, topic.error_code) for topic in gone] == [
             ("a", ErrorCode.INVALID_REQUEST),
             ("b", 0),
         ]
@@ -95,7 +98,7 @@ async def test_a_topic_named_by_both_name_and_id_is_not_deleted(autojump_clock: 
         topic_id = await served.create_topic("a")
         gone = await delete(served, "a", by_id(topic_id))
 
-        assert [(one.name, one.topic_id, one.error_code) for one in gone] == [
+        assert [(topic.name, topic.topic_id, topic.error_code) for topic in gone] == [
             ("a", ZERO_TOPIC_ID, ErrorCode.INVALID_REQUEST),
             (None, topic_id, ErrorCode.INVALID_REQUEST),
         ]
@@ -111,7 +114,7 @@ async def test_an_entry_with_both_name_and_id_or_neither_is_refused_and_others_a
         wrong = DeleteTopicState("a", topic_id), by_id(ZERO_TOPIC_ID)
         gone = await delete(served, *wrong, "b")
 
-        assert [(one.name, one.topic_id, one.error_code) for one in gone[1:]] == [
+        assert [(topic.name, topic.topic_id, topic.error_code) for topic in gone[1:]] == [
             ("a", topic_id, ErrorCode.INVALID_REQUEST),
             (None, ZERO_TOPIC_ID, ErrorCode.INVALID_REQUEST),
         ]

@@ -79,35 +79,35 @@ async def test_a_used_up_block_of_ids_is_followed_by_the_next_block(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
-        found = [await next_id(served) for _ in range(BLOCK + 2)]
+        result = [await next_id(served) for _ in range(BLOCK + 2)]
 
-    assert found == list(range(BLOCK + 2))
+    assert result == list(range(BLOCK + 2))
 
 
 async def test_concurrent_clients_get_ids_from_one_block(autojump_clock: MockClock) -> None:
-    found: list[int] = []
+    result: list[int] = []
     async with broker() as served:
 
         async def ask() -> None:
             async with served.connect() as client:
-                found.append((await client.ask(InitProducerIdRequest(None, 1000), 5)).producer_id)
+                result.append((await client.ask(InitProducerIdRequest(None, 1000), 5)).producer_id)
 
         async with trio.open_nursery() as nursery:
             for _ in range(20):
                 nursery.start_soon(ask)
         assert served.broker.metadata.image.next_producer_id == BLOCK
 
-    assert sorted(found) == list(range(20))
+    assert sorted(result) == list(range(20))
 
 
 async def test_no_producer_id_is_reused_after_a_restart(autojump_clock: MockClock) -> None:
     world = simulated_world()
-    found = []
+    result = []
     for _ in range(3):
         async with served_broker(world) as served:
-            found += [await next_id(served) for _ in range(2)]
+            result += [await next_id(served) for _ in range(2)]
 
-    assert found == [0, 1, BLOCK, BLOCK + 1, 2 * BLOCK, 2 * BLOCK + 1]
+    assert result == [0, 1, BLOCK, BLOCK + 1, 2 * BLOCK, 2 * BLOCK + 1]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -115,19 +115,19 @@ async def test_no_producer_id_is_reused_after_a_power_loss(
     autojump_clock: MockClock, seed: int
 ) -> None:
     world = simulated_world(seed=seed)
-    found: list[int] = []
+    result: list[int] = []
 
     async def life(world: SimulatedWorld) -> None:
         async with served_broker(world) as served:
             while True:
-                found.append(await next_id(served))
+                result.append(await next_id(served))
 
     for n in range(4):
         await run_until_crash(world, life, 0.3 + 0.1 * n, kept=0.0)
         world = world.universe.machine(world.name)
 
-    assert len(found) > 10
-    assert len(set(found)) == len(found)
+    assert len(result) > 10
+    assert len(set(result)) == len(result)
 
 
 @pytest.mark.parametrize("version", stable(InitProducerIdRequest))

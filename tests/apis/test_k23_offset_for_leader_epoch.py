@@ -64,9 +64,9 @@ async def test_a_leader_epoch_ends_where_the_next_begins_in_every_version(
         await write(served, "t", b"a", b"b")
         lead(served, 3)
         await write(served, "t", b"c")
-        found = {epoch: await find(served, epoch, version=version) for epoch in range(-2, 6)}
+        result = {epoch: await find(served, epoch, version=version) for epoch in range(-2, 6)}
 
-    assert found == {
+    assert result == {
         -2: (0, -2, 0),  # older than the oldest: itself, and where that one began
         -1: UNKNOWN,
         0: (0, 0, 2),
@@ -96,11 +96,11 @@ async def test_a_wrong_current_leader_epoch_is_refused_in_every_version(
         await served.create_topic("t")
         await write(served, "t", b"a")
         lead(served, 3)
-        found = [
+        result = [
             await find(served, 0, current=current, version=version) for current in (-1, 2, 3, 4)
         ]
 
-    assert found == [
+    assert result == [
         (0, 0, 1),
         (ErrorCode.FENCED_LEADER_EPOCH, -1, -1),
         (0, 0, 1),
@@ -131,11 +131,11 @@ async def test_each_partition_is_answered_independently_each_time_the_request_na
     async with broker() as served:
         await served.create_topic("t", 2)
         await write(served, "t", b"a")
-        asked = [OffsetForLeaderPartition(number, -1, 0) for number in (1, 0, 5, 0)]
-        parts = await ask(served, *asked, version=version)
-        unknown = await ask(served, asked[0], topic="unknown", version=version)
+        partitions = [OffsetForLeaderPartition(number, -1, 0) for number in (1, 0, 5, 0)]
+        parts = await ask(served, *partitions, version=version)
+        unknown = await ask(served, partitions[0], topic="unknown", version=version)
 
-    assert [(one.partition, one.error_code, one.end_offset) for one in parts] == [
+    assert [(part.partition, part.error_code, part.end_offset) for part in parts] == [
         (1, 0, 0),
         (0, 0, 1),
         (5, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1),

@@ -38,8 +38,8 @@ async def test_each_entry_of_a_request_gets_its_own_error(
         answer = await served.ask(request, version)
         acls = await described(served)
 
-    assert [one.error_code for one in answer.results] == [0, ErrorCode.INVALID_REQUEST, 0]
-    assert [bool(one.error_message) for one in answer.results] == [False, True, False]
+    assert [result.error_code for result in answer.results] == [0, ErrorCode.INVALID_REQUEST, 0]
+    assert [bool(result.error_message) for result in answer.results] == [False, True, False]
     assert sorted(acls) == sorted([ALTER, GOOD])
 
 
@@ -116,7 +116,7 @@ async def test_a_client_without_alter_on_the_cluster_creates_nothing(
     async with broker_with_acls(GOOD) as served:
         answer = await served.ask(CreateAclsRequest(creations(ALTER, GOOD)))
 
-        codes = [one.error_code for one in answer.results]
+        codes = [result.error_code for result in answer.results]
         assert codes == [ErrorCode.CLUSTER_AUTHORIZATION_FAILED] * 2
         assert await described(served) == [GOOD]
 
@@ -127,4 +127,4 @@ async def test_a_broker_without_an_authorizer_answers_for_each_entry_that_securi
     async with broker() as served:
         answer = await served.ask(CreateAclsRequest(creations(GOOD, ALTER)))
 
-    assert [one.error_code for one in answer.results] == [ErrorCode.SECURITY_DISABLED] * 2
+    assert [result.error_code for result in answer.results] == [ErrorCode.SECURITY_DISABLED] * 2

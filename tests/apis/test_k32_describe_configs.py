@@ -72,17 +72,17 @@ async def test_topic_settings_are_described_with_their_sources_in_every_version(
 ) -> None:
     async with broker({"log.segment.bytes": "2000000"}) as served:
         await served.create_topic("t", configs={"retention.ms": "1000"})
-        found = rows(await describe(served, TOPIC, "t", version=version))
+        result = rows(await describe(served, TOPIC, "t", version=version))
 
-    assert len(found) > 20
+    assert len(result) > 20
     own, inherited, default = (
-        found[name] for name in ("retention.ms", "segment.bytes", "cleanup.policy")
+        result[name] for name in ("retention.ms", "segment.bytes", "cleanup.policy")
     )
     assert (own.value, own.config_source) == ("1000", OF_TOPIC)
     assert (inherited.value, inherited.config_source) == ("2000000", WRITTEN_DOWN)
     assert (default.value, default.config_source) == ("delete", DEFAULT)
     assert (own.config_type, default.config_type) == ((LONG, LIST) if version >= 3 else (0, 0))
-    for row in found.values():
+    for row in result.values():
         assert (row.synonyms, row.documentation or None) == ([], None)
         assert (row.read_only, row.is_sensitive) == (False, False)
 
@@ -97,7 +97,10 @@ async def test_synonyms_are_returned_on_request_in_order_of_precedence(
             served, TOPIC, "t", ["retention.ms"], version=version, synonyms=True
         )
 
-    synonyms = [(one.name, one.value, one.source) for one in rows(result)["retention.ms"].synonyms]
+    synonyms = [
+        (synonym.name, synonym.value, synonym.source)
+        for synonym in rows(result)["retention.ms"].synonyms
+    ]
     assert synonyms[:2] == [
         ("retention.ms", "1000", OF_TOPIC),
         ("log.retention.ms", "70000", WRITTEN_DOWN),
@@ -124,9 +127,9 @@ async def test_only_named_settings_are_returned_and_unknown_names_are_left_out(
 ) -> None:
     async with broker() as served:
         await served.create_topic("t")
-        wanted = ["segment.bytes", "no.such", "retention.ms"]
+        expected = ["segment.bytes", "no.such", "retention.ms"]
 
-        assert set(rows(await describe(served, TOPIC, "t", wanted))) == {
+        assert set(rows(await describe(served, TOPIC, "t", expected))) == {
             "segment.bytes",
             "retention.ms",
         }
@@ -137,16 +140,16 @@ async def test_only_named_settings_are_returned_and_unknown_names_are_left_out(
 
 async def test_the_settings_of_this_broker_are_described(autojump_clock: MockClock) -> None:
     async with broker({"num.io.threads": "3"}) as served:
-        found = rows(await describe(served, BROKER, "1", synonyms=True))
+        result = rows(await describe(served, BROKER, "1", synonyms=True))
 
-    assert (found["num.io.threads"].value, found["num.io.threads"].config_source) == (
+    assert (result["num.io.threads"].value, result["num.io.threads"].config_source) == (
         "3",
         WRITTEN_DOWN,
     )
-    assert not found["num.io.threads"].read_only
-    assert found["node.id"].read_only
-    assert found["auto.create.topics.enable"].config_type == BOOLEAN
-    synonyms = [(one.value, one.source) for one in found["num.io.threads"].synonyms]
+    assert not result["num.io.threads"].read_only
+    assert result["node.id"].read_only
+    assert result["auto.create.topics.enable"].config_type == BOOLEAN
+    synonyms = [(synonym.value, synonym.source) for synonym in result["num.io.threads"].synonyms]
     assert synonyms == [("3", WRITTEN_DOWN), ("8", DEFAULT)]
 
 
@@ -179,9 +182,9 @@ async def test_the_default_broker_resource_has_only_the_cluster_wide_settings(
         assert set(first) == {"min.insync.replicas"}  # which a new cluster writes down itself
 
         await change(served, BROKER, "", num_io_threads="4")
-        found = rows(await describe(served, BROKER, ""))
-        assert set(found) == {"min.insync.replicas", "num.io.threads"}
-        row = found["num.io.threads"]
+        result = rows(await describe(served, BROKER, ""))
+        assert set(result) == {"min.insync.replicas", "num.io.threads"}
+        row = result["num.io.threads"]
         assert (row.value, row.config_source) == ("4", OF_ALL_BROKERS)
 
 
@@ -228,7 +231,7 @@ async def test_loggers_are_described_with_their_levels(
 
     assert everything["root"].value in ("DEBUG", "INFO", "WARN")
     assert everything["trio_kafka.tests"].value == everything["root"].value
-    assert [(one.name, one.value) for one in named.configs] == [(logger.name, "ERROR")]
+    assert [(config.name, config.value) for config in named.configs] == [(logger.name, "ERROR")]
     for row in everything.values():
         assert (row.config_source, row.config_type, row.synonyms) == (OF_LOGGER, 0, [])
         assert (row.read_only, row.is_sensitive, row.documentation or None) == (False, False, None)
@@ -241,7 +244,9 @@ async def test_an_unknown_resource_type_makes_the_whole_request_invalid(
         resources = [DescribeConfigsResource(BROKER, "1"), DescribeConfigsResource(99, "x")]
         results = (await served.ask(DescribeConfigsRequest(resources), 4)).results
 
-    assert [(one.error_code, one.resource_type, one.resource_name) for one in results] == [
+    assert [
+        (result.error_code, result.resource_type, result.resource_name) for result in results
+    ] == [
         (ErrorCode.INVALID_REQUEST, BROKER, "1"),
         (ErrorCode.INVALID_REQUEST, 99, "x"),
     ]
@@ -278,7 +283,9 @@ async def test_many_resources_are_described_in_steps(autojump_clock: MockClock) 
         response = whole(work.steps)
 
     assert size_check(type(response))(response), "its items are made while it is written"
-    assert [len(one.configs) for one in answer.results] == [len(answer.results[0].configs)] * 150
+    assert [len(result.configs) for result in answer.results] == [
+        len(answer.results[0].configs)
+    ] * 150
 
 
 async def test_a_resource_named_repeatedly_is_described_once(
@@ -306,7 +313,7 @@ async def test_a_resource_named_repeatedly_has_the_settings_of_all_its_entries(
         results = (await served.ask(DescribeConfigsRequest(resources), 4)).results
 
     (result,) = results
-    assert {one.name for one in result.configs} == {"retention.ms", "cleanup.policy"}
+    assert {config.name for config in result.configs} == {"retention.ms", "cleanup.policy"}
 
 
 async def test_each_resource_is_answered_independently_in_the_order_of_the_request(
@@ -315,8 +322,10 @@ async def test_each_resource_is_answered_independently_in_the_order_of_the_reque
     async with broker() as served:
         await served.create_topic("t")
         resources = [(TOPIC, "unknown"), (BROKER, "1"), (TOPIC, "t"), (BROKER, "9")]
-        request = DescribeConfigsRequest([DescribeConfigsResource(*one) for one in resources])
+        request = DescribeConfigsRequest(
+            [DescribeConfigsResource(*resource) for resource in resources]
+        )
         results = (await served.ask(request, 4)).results
 
-    assert [(one.resource_type, one.resource_name) for one in results] == resources
-    assert [bool(one.configs) for one in results] == [False, True, True, False]
+    assert [(result.resource_type, result.resource_name) for result in results] == resources
+    assert [bool(result.configs) for result in results] == [False, True, True, False]

@@ -100,10 +100,10 @@ async def test_an_invalid_change_is_refused_and_nothing_is_changed(
         await served.create_topic("t", configs={RETENTION: "1"})
         before = served.broker.metadata.image.configs, logging.getLogger().level
         for kind, name, settings, code in INVALID:
-            found, _ = await put(served, kind, name, *settings, version=version)
+            result, _ = await put(served, kind, name, *settings, version=version)
             after = served.broker.metadata.image.configs, logging.getLogger().level
 
-            assert found == code, (kind, name, settings)
+            assert result == code, (kind, name, settings)
             assert after == before, (kind, name, settings)
 
 
@@ -114,14 +114,14 @@ async def test_validate_only_returns_the_results_and_changes_nothing(
     async with broker() as served:
         await served.create_topic("t", configs={RETENTION: "1"})
         before = served.broker.metadata.image.configs
-        found = [
+        result = [
             (await put(served, TOPIC, "t", (RETENTION, text), version=version, validate_only=True))[
                 0
             ]
             for text in ("5", "x")
         ]
 
-        assert found == [0, CONFIG]
+        assert result == [0, CONFIG]
         assert served.broker.metadata.image.configs is before
 
 

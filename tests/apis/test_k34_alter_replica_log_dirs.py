@@ -40,10 +40,10 @@ async def alter(
 
 async def place_of(served: ServedBroker, topic: str, number: int = 0) -> str:
     """The directory of a replica that does not move."""
-    found = [
+    paths = [
         path for path, row in (await describe(served)).items() if (topic, number) in replicas(row)
     ]
-    (path,) = found
+    (path,) = paths
     return path
 
 
@@ -51,12 +51,12 @@ async def moved_to(served: ServedBroker, path: str, topic: str = "t", number: in
     """Wait until a replica is in a directory and nowhere else."""
     with trio.fail_after(60):
         while True:
-            found = {
+            result = {
                 at
                 for at, row in (await describe(served)).items()
                 if (topic, number) in replicas(row)
             }
-            if found == {path}:
+            if result == {path}:
                 return
             await trio.sleep(0.01)
 

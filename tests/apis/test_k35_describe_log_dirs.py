@@ -38,10 +38,14 @@ async def describe(
 def replicas(*rows: DescribeLogDirsResult) -> dict[tuple[str, int], tuple[int, int, bool]]:
     """Size, lag and whether it is a future replica, by topic and partition."""
     return {
-        (topic.name, one.partition_index): (one.partition_size, one.offset_lag, one.is_future_key)
+        (topic.name, partition.partition_index): (
+            partition.partition_size,
+            partition.offset_lag,
+            partition.is_future_key,
+        )
         for row in rows
         for topic in row.topics
-        for one in topic.partitions
+        for partition in topic.partitions
     }
 
 
@@ -55,16 +59,16 @@ async def test_every_directory_is_described_with_its_replicas_in_every_version(
         size = len(records)
         await produce(served, "t", records, partition=1)
 
-        found = await describe(served, version=version)
+        result = await describe(served, version=version)
 
-        assert list(found) == ["/one", "/two"]
-        assert all(row.error_code == 0 for row in found.values())
-        assert replicas(*found.values()) == {("t", 0): (0, 0, False), ("t", 1): (size, 0, False)}
-        assert [len(replicas(row)) for row in found.values()] == [1, 1]
+        assert list(result) == ["/one", "/two"]
+        assert all(row.error_code == 0 for row in result.values())
+        assert replicas(*result.values()) == {("t", 0): (0, 0, False), ("t", 1): (size, 0, False)}
+        assert [len(replicas(row)) for row in result.values()] == [1, 1]
         if version >= 4:
-            assert found["/one"].total_bytes >= found["/one"].usable_bytes > 0
+            assert result["/one"].total_bytes >= result["/one"].usable_bytes > 0
         else:
-            assert found["/one"].total_bytes == -1
+            assert result["/one"].total_bytes == -1
 
 
 async def test_only_requested_partitions_are_listed(
@@ -74,9 +78,9 @@ async def test_only_requested_partitions_are_listed(
         await served.create_topic("t", 2)
         await served.create_topic("u")
 
-        found = await describe(served, ("t", 1), ("t", 9), ("missing", 0))
+        result = await describe(served, ("t", 1), ("t", 9), ("missing", 0))
 
-        assert list(replicas(*found.values())) == [("t", 1)]
+        assert list(replicas(*result.values())) == [("t", 1)]
 
 
 async def test_the_space_of_a_directory_is_that_of_its_disk(autojump_clock: MockClock) -> None:
@@ -97,11 +101,11 @@ async def test_an_offline_directory_has_an_error_and_no_replicas(
         await served.create_topic("t", 2)
         served.broker.logs.directories[1].fail(LogDirError("/two", "broken"))
 
-        found = await describe(served)
+        result = await describe(served)
 
-        assert found["/one"].error_code == 0
-        assert found["/two"].error_code == ErrorCode.KAFKA_STORAGE_ERROR
-        assert found["/two"].topics == []
+        assert result["/one"].error_code == 0
+        assert result["/two"].error_code == ErrorCode.KAFKA_STORAGE_ERROR
+        assert result["/two"].topics == []
 
 
 async def test_the_space_of_a_hanging_disk_is_unknown(
@@ -146,13 +150,13 @@ async def test_cordoned_directories_are_marked_and_get_no_new_replicas(
         for name in "abc":
             await served.create_topic(name)
 
-        found = await describe(served)
+        result = await describe(served)
 
-        assert {path: row.is_cordoned for path, row in found.items()} == {
+        assert {path: row.is_cordoned for path, row in result.items()} == {
             "/one": True,
             "/two": False,
         }
-        assert len(replicas(found["/two"])) == 3
+        assert len(replicas(result["/two"])) == 3
         me = served.broker.metadata.image.brokers[1]
         assert len(me.open_log_dirs) == 1
 
@@ -165,9 +169,9 @@ async def test_directories_are_cordoned_and_uncordoned_while_the_broker_runs(
         await trio.sleep(1)
         for name in "ab":
             await served.create_topic(name)
-        found = await describe(served)
-        assert found["/two"].is_cordoned
-        assert len(replicas(found["/one"])) == 2
+        result = await describe(served)
+        assert result["/two"].is_cordoned
+        assert len(replicas(result["/one"])) == 2
         assert len(served.broker.metadata.image.brokers[1].open_log_dirs) == 1
 
         assert await cordon(served, "") == 0

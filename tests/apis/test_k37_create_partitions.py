@@ -42,7 +42,10 @@ async def partitions(served: ServedBroker, name: str = "t") -> list[tuple[int, i
     """As Metadata shows them: number, leader, replicas."""
     (row,) = (await served.ask(MetadataRequest([MetadataRequestTopic(name=name)]))).topics
     assert row.error_code == 0
-    return [(one.partition_index, one.leader_id, one.replica_nodes) for one in row.partitions]
+    return [
+        (partition.partition_index, partition.leader_id, partition.replica_nodes)
+        for partition in row.partitions
+    ]
 
 
 @pytest.mark.parametrize("version", stable(CreatePartitionsRequest))
@@ -127,14 +130,14 @@ async def test_a_topic_named_twice_does_not_grow_and_other_topics_do(
     async with broker() as served:
         for name in ("t", "u", "v"):
             await served.create_topic(name)
-        made = await ask(served, grown("t", 2), grown("u", 2), grown("t", 3), grown("v", 1))
+        response = await ask(served, grown("t", 2), grown("u", 2), grown("t", 3), grown("v", 1))
 
-        assert {one.name: one.error_code for one in made} == {
+        assert {topic.name: topic.error_code for topic in response} == {
             "t": ErrorCode.INVALID_REQUEST,
             "u": 0,
             "v": ErrorCode.INVALID_PARTITIONS,
         }
-        assert len(made) == 3
+        assert len(response) == 3
         assert [len(await partitions(served, name)) for name in ("t", "u", "v")] == [1, 2, 1]
 
 

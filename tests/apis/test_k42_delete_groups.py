@@ -89,5 +89,5 @@ async def test_many_groups_are_deleted_in_steps(autojump_clock: MockClock, count
             pauses = sum(1 for _ in made.steps)
         answer = await served.ask(DeleteGroupsRequest(names), 2)
 
-    assert [one.group_id for one in answer.results] == names
+    assert [result.group_id for result in answer.results] == names
     assert pauses >= (0 if count < 100 else (count - 100) // 10)

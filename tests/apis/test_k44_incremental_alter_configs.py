@@ -47,9 +47,9 @@ REQUEST = ErrorCode.INVALID_REQUEST
 @pytest.fixture
 def logger() -> Iterator[logging.Logger]:
     """A logger of this broker whose level is put back."""
-    found = logging.getLogger("trio_kafka.replication.table")
-    levels = [(one, one.level) for one in (found, logging.getLogger())]
-    yield found
+    result = logging.getLogger("trio_kafka.replication.table")
+    levels = [(one, one.level) for one in (result, logging.getLogger())]
+    yield result
     for one, level in levels:
         one.setLevel(level)
 
@@ -94,25 +94,25 @@ async def test_every_level_of_precedence_is_described_and_applied(
 ) -> None:
     async with broker({"log.retention.hours": "1"}) as served:
         await served.create_topic("t")
-        found = []
+        result = []
         for kind, name, key, text in (
             (BROKER, "", LOG_RETENTION, "4"),
             (BROKER, "1", LOG_RETENTION, "5"),
             (TOPIC, "t", RETENTION, "6"),
         ):
             assert await alter(served, kind, name, (key, SET, text)) == OK
-            found.append(await value(served, TOPIC, "t", RETENTION))
+            result.append(await value(served, TOPIC, "t", RETENTION))
             (partition,) = served.broker.replicas.partitions
             assert partition.log is not None
             assert partition.log.config.retention_ms == int(text)
         row = (await described(served, TOPIC, "t", RETENTION))[RETENTION]
         for kind, name, key in ((TOPIC, "t", RETENTION), (BROKER, "1", LOG_RETENTION)):
             assert await alter(served, kind, name, (key, DELETE, None)) == OK
-            found.append(await value(served, TOPIC, "t", RETENTION))
+            result.append(await value(served, TOPIC, "t", RETENTION))
         assert await alter(served, BROKER, "", (LOG_RETENTION, DELETE, None)) == OK
-        found.append(await value(served, TOPIC, "t", RETENTION))
+        result.append(await value(served, TOPIC, "t", RETENTION))
 
-    assert found == [
+    assert result == [
         ("4", OF_ALL_BROKERS),
         ("5", OF_BROKER),
         ("6", OF_TOPIC),
@@ -121,7 +121,7 @@ async def test_every_level_of_precedence_is_described_and_applied(
         # As in Kafka: hours that are written down are no synonym that stands for milliseconds.
         ("3600000", DEFAULT),
     ]
-    assert [(one.name, one.value, one.source) for one in row.synonyms] == [
+    assert [(synonym.name, synonym.value, synonym.source) for synonym in row.synonyms] == [
         (RETENTION, "6", OF_TOPIC),
         (LOG_RETENTION, "5", OF_BROKER),
         (LOG_RETENTION, "4", OF_ALL_BROKERS),
@@ -222,10 +222,10 @@ async def test_an_invalid_change_is_refused_and_nothing_is_changed(
             logger, segment = ("trio_kafka", SET, "TRACE"), ("segment.ms", SET, "77")
             good = logger if kind == LOGGER else segment
             together = [*changes] if kind == BROKER else [good, *changes]
-            found, _ = await alter(served, kind, name, *together, version=version)
+            result, _ = await alter(served, kind, name, *together, version=version)
             after = served.broker.metadata.image.configs, logging.getLogger("trio_kafka").level
 
-            assert found == code, (kind, name, changes)
+            assert result == code, (kind, name, changes)
             assert after == before, (kind, name, changes)
 
 
@@ -325,7 +325,7 @@ async def test_a_secret_setting_is_stored_and_never_returned_or_logged(
 
     assert config == {name: "a secret"}
     assert (row.value, row.is_sensitive, row.config_source) == (None, True, OF_BROKER)
-    assert [(one.value, one.source) for one in row.synonyms] == [(None, OF_BROKER)]
+    assert [(synonym.value, synonym.source) for synonym in row.synonyms] == [(None, OF_BROKER)]
     assert (code, "secret" in str(text)) == (REQUEST, False)
     assert "secret" not in caplog.text
 
@@ -388,20 +388,20 @@ async def test_retention_applies_a_changed_setting(autojump_clock: MockClock) ->
 
 async def test_the_number_of_handlers_follows_num_io_threads(autojump_clock: MockClock) -> None:
     def tokens(served: ServedBroker) -> object:
-        (found,) = [
+        (result,) = [
             node.figures()["tokens"]
             for _, node in served.broker.node.walk()
             if node.name == "num.io.threads"
         ]
-        return found
+        return result
 
     def tasks(served: ServedBroker) -> object:
-        (found,) = [
+        (result,) = [
             node.figures()["tasks"]
             for _, node in served.broker.node.walk()
             if node.name == "request-handlers"
         ]
-        return found
+        return result
 
     world = simulated_world()
     async with served_broker(world) as served:
@@ -424,14 +424,14 @@ async def test_the_number_of_processors_follows_num_network_threads(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
-    found = []
+    result = []
     for size in "5", "3":
         async with served_broker(world) as served:
             assert await alter(served, BROKER, "1", ("num.network.threads", SET, size)) == OK
             listener = served.broker.plane.listeners["PLAINTEXT"]
-            found.append(len(listener.processors))
+            result.append(len(listener.processors))
 
-    assert found == [5, 3]
+    assert result == [5, 3]
 
 
 async def test_the_level_of_a_logger_changes_at_once_and_its_deletion_restores_the_parents(
@@ -535,7 +535,7 @@ async def test_a_group_can_have_settings_before_the_group_exists(
         await alter(served, GROUP, "g", (name, SET, "50000"))
         row = (await described(served, GROUP, "g", name))[name]
         assert (row.value, row.config_source) == ("50000", 8)
-        assert [(one.name, one.value, one.source) for one in row.synonyms] == [
+        assert [(synonym.name, synonym.value, synonym.source) for synonym in row.synonyms] == [
             (name, "50000", 8),
             (f"group.{name}", "45000", DEFAULT),
         ]

@@ -24,9 +24,9 @@ async def test_each_partition_is_answered_independently_in_every_version(
         answer = await served.ask(AlterPartitionReassignmentsRequest(topics=topics), version)
 
     assert (answer.error_code, answer.error_message) == (0, None)
-    found = [[row.error_code for row in topic.partitions] for topic in answer.responses]
+    result = [[row.error_code for row in topic.partitions] for topic in answer.responses]
     unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert found == [
+    assert result == [
         [
             0,
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,

@@ -36,7 +36,10 @@ async def test_offsets_are_deleted_and_unknown_partitions_are_errors(
         answer = await served.ask(asking("g", "t", 5, 0), 0)
 
         assert answer.error_code == 0
-        assert [(one.partition_index, one.error_code) for one in answer.topics[0].partitions] == [
+        assert [
+            (partition.partition_index, partition.error_code)
+            for partition in answer.topics[0].partitions
+        ] == [
             (5, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
             (0, 0),
         ]
@@ -70,7 +73,7 @@ async def test_an_unknown_group_is_refused_with_group_id_not_found(
 
         answer = await served.ask(asking("g", "none", 0), 0)
         assert answer.error_code == 0
-        assert [one.error_code for one in answer.topics[0].partitions] == [
+        assert [partition.error_code for partition in answer.topics[0].partitions] == [
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         ]
 

@@ -34,9 +34,9 @@ async def test_quotas_are_found_by_a_filter(autojump_clock: MockClock, version: 
             entry({"user": None}, request_percentage=12.5),
             entry({"user": "alice", "client-id": "app"}, consumer_byte_rate=5),
         )
-        asked = DescribeClientQuotasRequest([ComponentData("user", 0, "alice")])
+        request = DescribeClientQuotasRequest([ComponentData("user", 0, "alice")])
 
-        answer = await served.ask(asked, version)
+        answer = await served.ask(request, version)
         strict = await served.ask(
             DescribeClientQuotasRequest([ComponentData("user", 2, None)], strict=True), version
         )

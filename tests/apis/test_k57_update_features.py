@@ -51,9 +51,9 @@ async def update(
 async def told(served: ServedBroker) -> tuple[dict[str, int], int]:
     """The levels in use and their epoch."""
     answer = await served.ask(ApiVersionsRequest("t", "1"), 4)
-    for one in answer.finalized_features:
-        assert one.min_version_level == one.max_version_level
-    levels = {one.name: one.max_version_level for one in answer.finalized_features}
+    for feature in answer.finalized_features:
+        assert feature.min_version_level == feature.max_version_level
+    levels = {feature.name: feature.max_version_level for feature in answer.finalized_features}
     return levels, answer.finalized_features_epoch
 
 
@@ -65,7 +65,10 @@ async def test_a_new_cluster_has_the_features_of_kafka_4_4(autojump_clock: MockC
 
     assert levels == NEW_CLUSTER
     assert epoch == image.offset - 1
-    assert {one.name: (one.min_version, one.max_version) for one in answer.supported_features} == {
+    assert {
+        feature.name: (feature.min_version, feature.max_version)
+        for feature in answer.supported_features
+    } == {
         "eligible.leader.replicas.version": (0, 1),
         GROUP: (0, 1),
         KRAFT: (0, 1),
@@ -83,10 +86,10 @@ async def test_api_versions_lists_features_since_version_3(
     async with broker() as served:
         answer = await served.ask(ApiVersionsRequest("t", "1"), version)
 
-    supported = [one.name for one in answer.supported_features]
+    supported = [feature.name for feature in answer.supported_features]
     # A version below 4 cannot say that a feature may be at level 0.
     assert supported == ([MV] if version == 3 else sorted(NEW_CLUSTER))
-    assert {one.name for one in answer.finalized_features} == set(NEW_CLUSTER)
+    assert {feature.name for feature in answer.finalized_features} == set(NEW_CLUSTER)
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -105,8 +108,8 @@ async def test_feature_levels_go_down_and_up_and_the_epoch_increases(
     both = [(SHARE, 0, None), (GROUP, 0, None)]
     for one in (answer, again):
         assert (one.error_code, one.error_message) == (0, None)
-        found = [(row.feature, row.error_code, row.error_message) for row in one.results]
-        assert found == (both if version < 2 else [])
+        result = [(row.feature, row.error_code, row.error_message) for row in one.results]
+        assert result == (both if version < 2 else [])
     assert down == {name: level for name, level in NEW_CLUSTER.items() if name != GROUP} | {
         SHARE: 1
     }

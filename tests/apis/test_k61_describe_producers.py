@@ -124,7 +124,7 @@ async def test_an_unknown_topic_or_partition_is_an_error_of_its_partition(
 
         parts = await describe(served, number, topic=topic)
 
-    assert [(one.partition_index, one.error_code) for one in parts] == [(number, code)]
+    assert [(part.partition_index, part.error_code) for part in parts] == [(number, code)]
 
 
 async def test_an_offline_partition_is_answered_with_a_storage_error(
@@ -132,7 +132,9 @@ async def test_an_offline_partition_is_answered_with_a_storage_error(
 ) -> None:
     async with broker() as served:
         await served.create_topic("t", 2)
-        (first, _) = sorted(served.broker.replicas.partitions, key=lambda one: one.at.partition)
+        (first, _) = sorted(
+            served.broker.replicas.partitions, key=lambda partition: partition.at.partition
+        )
         first.fail(LogDirError("/data", "gone"))
 
         assert codes(await describe(served, 0, 1)) == [ErrorCode.KAFKA_STORAGE_ERROR, 0]
@@ -149,7 +151,7 @@ async def test_many_producers_are_all_listed_in_order(autojump_clock: MockClock)
 
         (part,) = await describe(served)
 
-    assert [one.producer_id for one in part.active_producers] == list(range(count))
+    assert [producer.producer_id for producer in part.active_producers] == list(range(count))
 
 
 async def test_a_partition_named_repeatedly_is_described_once(autojump_clock: MockClock) -> None:
@@ -165,5 +167,6 @@ async def test_a_partition_named_repeatedly_is_described_once(autojump_clock: Mo
         answer = await served.ask(DescribeProducersRequest(topics * 50), 0)
 
     assert [
-        (topic.name, [one.partition_index for one in topic.partitions]) for topic in answer.topics
+        (topic.name, [partition.partition_index for partition in topic.partitions])
+        for topic in answer.topics
     ] == [("t", [2, 0, 1]), ("u", [0])]

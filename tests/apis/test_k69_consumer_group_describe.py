@@ -37,9 +37,9 @@ async def test_a_group_is_described_with_its_members(
         assert (member.member_id, member.instance_id, member.rack_id) == ("m", "i", "r")
         assert (member.member_epoch, member.client_host[0]) == (2, "/")
         assert (member.subscribed_topic_names, member.subscribed_topic_regex) == (["a"], "")
-        told = [DescribedTopicPartitions(topic_id, "a", [0, 1])]
-        assert member.assignment.topic_partitions == told
-        assert member.target_assignment.topic_partitions == told
+        described_topic_partitions = [DescribedTopicPartitions(topic_id, "a", [0, 1])]
+        assert member.assignment.topic_partitions == described_topic_partitions
+        assert member.target_assignment.topic_partitions == described_topic_partitions
         assert member.member_type == (1 if version else -1)
         assert missing.error_code == ErrorCode.GROUP_ID_NOT_FOUND
         assert missing.error_message == "Group other not found."
@@ -71,7 +71,7 @@ async def test_each_group_is_unsupported_when_the_consumer_protocol_is_disabled(
     async with broker(settings) as served:
         answer = await served.ask(ConsumerGroupDescribeRequest([GROUP]))
 
-        assert [one.error_code for one in answer.groups] == [ErrorCode.UNSUPPORTED_VERSION]
+        assert [group.error_code for group in answer.groups] == [ErrorCode.UNSUPPORTED_VERSION]
 
 
 async def test_current_and_target_assignments_are_described_separately(
@@ -110,9 +110,11 @@ async def test_members_are_described_with_their_protocol_and_subscription_regex(
         await served.serve_groups(GROUP)
         await beat(served, joining(1, subscribed_topic_names=None, subscribed_topic_regex="t|u"))
         old = await join(served)
-        (found,) = (await served.ask(ConsumerGroupDescribeRequest([GROUP]))).groups
+        (result,) = (await served.ask(ConsumerGroupDescribeRequest([GROUP]))).groups
 
-    kinds = {one.member_id: one.member_type for one in found.members}
+    kinds = {member.member_id: member.member_type for member in result.members}
     assert kinds == {"m": 1, old.member_id: 0}
-    said = {one.subscribed_topic_regex: one.subscribed_topic_names for one in found.members}
+    said = {
+        member.subscribed_topic_regex: member.subscribed_topic_names for member in result.members
+    }
     assert said == {"t|u": [], "": ["t"]}

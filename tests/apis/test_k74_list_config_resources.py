@@ -16,7 +16,9 @@ from trio_kafka.protocol.messages.k74_list_config_resources import (
 
 def listed(answer: ListConfigResourcesResponse) -> list[tuple[int, str]]:
     assert answer.error_code == 0
-    return [(one.resource_type, one.resource_name) for one in answer.config_resources]
+    return [
+        (resource.resource_type, resource.resource_name) for resource in answer.config_resources
+    ]
 
 
 async def test_version_0_lists_only_client_metrics(autojump_clock: MockClock) -> None:

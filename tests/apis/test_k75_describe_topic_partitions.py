@@ -98,7 +98,7 @@ async def test_all_topics_are_described_when_the_request_names_none(
 async def test_pages_contain_every_partition_once_in_order(
     autojump_clock: MockClock, named: Sequence[str], limit: int
 ) -> None:
-    found: list[tuple[str, int]] = []
+    result: list[tuple[str, int]] = []
     pages = 0
     async with broker() as served:
         await create(served, a=3, b=1, c=2)
@@ -106,12 +106,12 @@ async def test_pages_contain_every_partition_once_in_order(
         while not pages or cursor is not None:
             answer = await ask(served, *named, limit=limit, cursor=cursor)
             part = [(name, number) for name, numbers in page(answer) for number in numbers]
-            assert len(part) == min(limit, 6 - len(found))
-            found += part
+            assert len(part) == min(limit, 6 - len(result))
+            result += part
             cursor = next_of(answer)
             pages += 1
 
-    assert found == [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("c", 0), ("c", 1)]
+    assert result == [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("c", 0), ("c", 1)]
     assert pages == -(-6 // limit)
 
 
@@ -179,7 +179,7 @@ async def test_an_invalid_cursor_is_an_invalid_request_for_each_topic(
         await create(served, a=1, b=1, c=1)
         answer = await ask(served, *names, cursor=cursor)
 
-    assert [(one.name, one.error_code, one.partitions) for one in answer.topics] == [
+    assert [(topic.name, topic.error_code, topic.partitions) for topic in answer.topics] == [
         (name, ErrorCode.INVALID_REQUEST, []) for name in names
     ]
     assert next_of(answer) is None
@@ -194,14 +194,14 @@ async def test_an_unknown_topic_is_an_error_and_is_not_created(
         assert set(served.broker.metadata.image.topics) == {"m"}
 
     assert [
-        (one.name, one.error_code, one.is_internal, one.topic_authorized_operations)
-        for one in answer.topics
+        (topic.name, topic.error_code, topic.is_internal, topic.topic_authorized_operations)
+        for topic in answer.topics
     ] == [
         ("__consumer_offsets", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, True, ALL_MAY),
         ("a b", ErrorCode.INVALID_TOPIC_EXCEPTION, False, ALL_MAY),
         ("m", 0, False, ALL_MAY),
     ]
-    assert all(one.topic_id == bytes(16) for one in answer.topics if one.error_code)
+    assert all(topic.topic_id == bytes(16) for topic in answer.topics if topic.error_code)
     assert next_of(answer) == ("x", 0)
 
 
@@ -210,7 +210,7 @@ async def test_internal_topics_are_marked(autojump_clock: MockClock) -> None:
         await create(served, __consumer_offsets=1, t=1)
         answer = await ask(served)
 
-    assert [(one.name, one.is_internal) for one in answer.topics] == [
+    assert [(topic.name, topic.is_internal) for topic in answer.topics] == [
         ("__consumer_offsets", True),
         ("t", False),
     ]
@@ -225,20 +225,20 @@ async def test_a_leader_is_named_only_on_listeners_where_the_leader_has_an_endpo
         cache = served.broker.metadata
         image = cache.image
         other = image.brokers[NodeId(7)]
-        only_two = tuple(one for one in other.endpoints if one.name == "TWO")
+        only_two = tuple(endpoint for endpoint in other.endpoints if endpoint.name == "TWO")
         cache.image = attrs.evolve(
             image, brokers={**image.brokers, NodeId(7): attrs.evolve(other, endpoints=only_two)}
         )
         request = DescribeTopicPartitionsRequest([TopicRequest("t")])
-        found = []
+        result = []
         for listener in ("ONE", "TWO"):
             async with served.connect(listener) as client:
                 (part,) = (await client.ask(request, 0)).topics[0].partitions
                 assert (part.error_code, part.leader_epoch) == (0, 5)
                 assert (part.replica_nodes, part.isr_nodes) == ([1, 7], [7])
-                found.append((part.leader_id, part.offline_replicas))
+                result.append((part.leader_id, part.offline_replicas))
 
-    assert found == [(NO_NODE, [7]), (7, [])]
+    assert result == [(NO_NODE, [7]), (7, [])]
 
 
 async def test_eligible_and_last_known_leader_replicas_are_described(

@@ -79,9 +79,9 @@ async def places(client: ScriptedClient, topic: str) -> dict[str, list[tuple[int
     answer = await client.ask(request, 5)
     return {
         Path(row.log_dir).name: [
-            (one.partition_size, one.offset_lag, one.is_future_key)
+            (partition.partition_size, partition.offset_lag, partition.is_future_key)
             for named in row.topics
-            for one in named.partitions
+            for partition in named.partitions
         ]
         for row in answer.results
     }
@@ -120,7 +120,7 @@ async def converse(client: ScriptedClient, now_ms: int, one: str, two: str) -> l
     heard.append(await alter(client, ("t", 9, one), (LONG, 0, one)))
     heard.append(await alter(client, ("t", 0, there)))
     with trio.fail_after(60):
-        while [one[2] for one in (await places(client, "t"))[Path(there).name]] != [False]:
+        while [place[2] for place in (await places(client, "t"))[Path(there).name]] != [False]:
             await trio.sleep(0.1)
     heard.append(sorted((await places(client, "t")).values()))
     heard.append(await alter(client, ("t", 0, there)))

@@ -96,10 +96,10 @@ async def test_a_consumer_group_member_commits_only_with_its_id_and_epoch(
         topic_id = await a_member(served)
         for member, epoch, code in COMMITTERS:
             said = {"generation_id_or_member_epoch": epoch, "member_id": member}
-            found = await committed(served, version, topic_id, **said)
+            result = await committed(served, version, topic_id, **said)
 
             known = version >= EPOCH_SINCE or code == UNKNOWN
-            assert found == (code if known else ErrorCode.UNSUPPORTED_VERSION), (member, epoch)
+            assert result == (code if known else ErrorCode.UNSUPPORTED_VERSION), (member, epoch)
 
 
 @pytest.mark.parametrize("version", FETCHES)
@@ -115,14 +115,14 @@ async def test_a_consumer_group_member_fetches_offsets_only_with_its_id_and_epoc
         said = {"generation_id_or_member_epoch": 2, "member_id": "m"}
         assert await committed(served, 9, topic_id, **said) == 0
         topics = [OffsetFetchRequestTopics("t", topic_id, [0])]
-        asked = OffsetFetchRequestGroup(GROUP, member, epoch, topics)
-        (found,) = (await served.ask(OffsetFetchRequest(groups=[asked]), version)).groups
+        group = OffsetFetchRequestGroup(GROUP, member, epoch, topics)
+        (result,) = (await served.ask(OffsetFetchRequest(groups=[group]), version)).groups
 
-    assert found.error_code == code
+    assert result.error_code == code
     offsets = [
-        (one.committed_offset, one.committed_leader_epoch, one.metadata)
-        for topic in found.topics
-        for one in topic.partitions
+        (partition.committed_offset, partition.committed_leader_epoch, partition.metadata)
+        for topic in result.topics
+        for partition in topic.partitions
     ]
     assert offsets == ([] if code else [(7, 4, "m")])
 

@@ -156,8 +156,8 @@ async def test_unknown_logger_names_in_a_long_list_are_left_out(
     autojump_clock: MockClock,
 ) -> None:
     names = [f"no.{number}" for number in range(5000)]
-    asked = DescribeConfigsResource(8, "1", ["root", *names])
+    describe_configs_resource = DescribeConfigsResource(8, "1", ["root", *names])
     async with broker() as served:
-        answer = await served.ask(DescribeConfigsRequest([asked]), 4)
+        answer = await served.ask(DescribeConfigsRequest([describe_configs_resource]), 4)
 
-    assert [one.name for one in answer.results[0].configs] == ["root"]
+    assert [config.name for config in answer.results[0].configs] == ["root"]

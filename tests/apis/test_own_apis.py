@@ -18,12 +18,12 @@ READS = {10001, 10002, 10005, 10010}  # that change nothing
 
 
 def changing_apis() -> list[Api]:
-    found = []
+    result = []
     for key, *_, module in LISTED:
         if key in OURS and key not in READS:
             source = vars(importlib.import_module(f"trio_kafka_apis.{module}"))
-            found += [api for api in map(api_of, source.values()) if api is not None]
-    return found
+            result += [api for api in map(api_of, source.values()) if api is not None]
+    return result
 
 
 async def test_changing_apis_are_refused_from_another_machine(

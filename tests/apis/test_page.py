@@ -8,7 +8,7 @@ from trio_kafka_apis.listed import LISTED
 
 
 def message(key: int) -> Message:
-    return next(one for one in requests() if one.key == key)
+    return next(request for request in requests() if request.key == key)
 
 
 def test_the_api_page_equals_its_generated_text() -> None:
@@ -20,9 +20,9 @@ def test_every_kafka_request_is_listed_once_on_the_page() -> None:
 
     assert keys == sorted(set(keys))
     assert len(requests()) == 91
-    for one in requests():
-        name = one.name.removesuffix("Request")
-        assert (one.key in keys) != (f" {name} ({one.key})" in page())
+    for request in requests():
+        name = request.name.removesuffix("Request")
+        assert (request.key in keys) != (f" {name} ({request.key})" in page())
 
 
 def test_served_apis_have_versions_and_the_others_are_marked_not_served() -> None:

@@ -153,15 +153,15 @@ async def test_a_client_without_permissions_gets_errors_without_secrets(
         served.broker.parts.authorizer = deny_all()
         for example in examples(names):
             answer = await ask(served, example)
-            found = set(codes_in(answer))
+            result = set(codes_in(answer))
             where = f"{type(example.request).__name__} version {example.version}: {answer}"
             if example.key in OPEN:
-                assert not found & DENIALS, where
+                assert not result & DENIALS, where
             elif example.lists or example.key == 60:
-                assert found - {0} <= errors.get(example.key, set()), where
+                assert result - {0} <= errors.get(example.key, set()), where
             else:
-                assert found & DENIALS, where
-                assert found <= {0} | errors[example.key], where
+                assert result & DENIALS, where
+                assert result <= {0} | errors[example.key], where
             sent = to_bytes(example.request, example.version)
             got = to_bytes(answer, example.version)
             for secret in (b"secret", names.topic_id):
@@ -173,7 +173,9 @@ async def test_a_client_without_permissions_changes_nothing(autojump_clock: Mock
     async with broker() as (served, names):
         parts = served.broker.parts
         image = parts.metadata.image
-        ends = {one: one.local_log().end_offset for one in parts.replicas.partitions}
+        ends = {
+            partition: partition.local_log().end_offset for partition in parts.replicas.partitions
+        }
         parts.authorizer = deny_all()
         for example in examples(names):
             await ask(served, example)
@@ -184,7 +186,9 @@ async def test_a_client_without_permissions_changes_nothing(autojump_clock: Mock
         assert parts.metadata.image.quotas == image.quotas
         assert parts.metadata.image.acls == image.acls
         assert parts.metadata.image.features == image.features
-        assert {one: one.local_log().end_offset for one in parts.replicas.partitions} == ends
+        assert {
+            partition: partition.local_log().end_offset for partition in parts.replicas.partitions
+        } == ends
         assert served.broker.plugins.find(PLUGIN).generation == 1
 
 
@@ -208,9 +212,9 @@ async def test_denied_answers_for_existing_and_missing_resources_are_equal(
 
 
 def test_every_api_has_an_example_in_its_newest_version() -> None:
-    found: dict[int, int] = {}
+    result: dict[int, int] = {}
     for example in examples(ABSENT):
-        found[example.key] = max(example.version, found.get(example.key, 0))
+        result[example.key] = max(example.version, result.get(example.key, 0))
         assert example.version <= newest(type(example.request)) + (example.key == 22)
 
-    assert found.keys() == {key for key, *_ in LISTED}
+    assert result.keys() == {key for key, *_ in LISTED}

@@ -33,8 +33,8 @@ PACKED_WITHIN = 0.1  # the compressors are not the same libraries
 
 
 def has_size_of(lines: list[str], want: list[str]) -> bool:
-    size, wanted = (int(one[0].partition(" ")[0]) for one in (lines, want))
-    return abs(size - wanted) <= PACKED_WITHIN * wanted
+    size, expected = (int(one[0].partition(" ")[0]) for one in (lines, want))
+    return abs(size - expected) <= PACKED_WITHIN * expected
 
 
 def agrees(name: str, lines: list[str], want: list[str]) -> bool:

@@ -90,12 +90,12 @@ async def test_null_fields_and_fields_beside_errors_are_as_in_recorded_kafka_ans
             await served.create_topic(name)
         for asked, told, version in exchanges():
             seen = getattr(asked, "isolation_level", 0)
-            for place, found in shapes(told, version):
-                kafkas[seen, place].add(found)
+            for place, result in shapes(told, version):
+                kafkas[seen, place].add(result)
             async with served.connect() as client:
                 with trio.move_on_after(PATIENCE_S):
-                    for place, found in shapes(await client.ask(asked, version), version):
-                        ours[seen, place].add(found)
+                    for place, result in shapes(await client.ask(asked, version), version):
+                        ours[seen, place].add(result)
 
     compared = kafkas.keys() & ours.keys()
     assert len(compared) > 500

@@ -95,17 +95,32 @@ def main(arguments: list[str]) -> int:
             verdicts[name] = judge(row, titles, report[name])
             shown[name] = table.render(name, titles, report[name], verdicts[name])
             print(shown[name], flush=True)
+            keep(chosen, titles, shown, report, load=load)
         print(table.summary(verdicts), flush=True)
-    if chosen.page:
-        lines = {name: text.partition("\n")[2] for name, text in shown.items()}
-        header = table.header(titles)
-        page.write(chosen.page, header, lines, load=load, runs=chosen.repetitions)
-    if chosen.json:
-        chosen.json.write_text(json.dumps(report, indent=1, default=asdict))
     results = [result for row in report.values() for result in row.values()]
     failed = any(isinstance(result, str) and result.startswith("failed") for result in results)
     unmet = not all(verdict.must_is_met for judged in verdicts.values() for verdict in judged)
     return int(failed or (chosen.check and unmet))
+
+
+def keep(
+    chosen: argparse.Namespace,
+    brokers: list[str],
+    shown: Mapping[str, str],
+    report: Mapping[str, Mapping[str, Result]],
+    *,
+    load: float,
+) -> None:
+    """Write the rows so far to the files of --page and --json: a run may be ended at any row.
+
+    shown: the text of each row. load: of the machine before the first row.
+    """
+    if chosen.page:
+        lines = {name: text.partition("\n")[2] for name, text in shown.items()}
+        header = table.header(brokers)
+        page.write(chosen.page, header, lines, load=load, runs=chosen.repetitions)
+    if chosen.json:
+        chosen.json.write_text(json.dumps(report, indent=1, default=asdict))
 
 
 def judge(row: Row, brokers: list[str], results: Mapping[str, Result]) -> list[Verdict]:

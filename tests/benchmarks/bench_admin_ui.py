@@ -82,7 +82,7 @@ async def measure(connections: int, partitions: int, directory: str) -> None:
 
 async def page(app: App, target: str, passes: Passes) -> str:
     """One line on a page."""
-    found = []
+    result = []
     for _ in range(REPETITIONS):
         await trio.sleep(FRESH_S)  # until then viewers share what was rendered
         passes.gaps.clear()
@@ -90,8 +90,8 @@ async def page(app: App, target: str, passes: Passes) -> str:
         answer = await ask(app, "GET", target)
         took = time.thread_time() - began - len(passes.gaps) * passes.idle_s
         assert answer.status == 200, answer.body
-        found.append((max(passes.gaps), took, len(answer.body)))
-    longest, took, size = min(found)
+        result.append((max(passes.gaps), took, len(answer.body)))
+    longest, took, size = min(result)
     return (
         f"  {target:34} {took * 1e3:6.1f} ms of CPU, longest turn {longest * 1e3:5.2f} ms,"
         f" {size:8} bytes"

@@ -90,15 +90,15 @@ def decode_all(log: bytes, columns: tuple[str, ...] = ASKED) -> int:
 
 
 def parse_aiokafka(log: bytes) -> int:
-    found = 0
+    result = 0
     batches = MemoryRecords(log)
     while batches.has_next():
         batch = batches.next_batch()
         assert batch.validate_crc()
         for record in batch:
             _ = record.key, record.value, record.offset, record.timestamp
-            found += 1
-    return found
+            result += 1
+    return result
 
 
 def aiokafka_to_arrow(log: bytes) -> int:
@@ -184,9 +184,9 @@ def main(arguments: list[str], loads: Mapping[str, Load] = LOADS) -> int:
     parser.add_argument("--seconds", type=float, default=1.0, help="of each figure (%(default)s)")
     figures = measure(loads, parser.parse_args(arguments).seconds)
     print(table(figures))
-    found = missed(figures)
-    print(*(f"MISSED {line}" for line in found), sep="\n", end="\n" if found else "")
-    return int(bool(found))
+    result = missed(figures)
+    print(*(f"MISSED {line}" for line in result), sep="\n", end="\n" if result else "")
+    return int(bool(result))
 
 
 if __name__ == "__main__":

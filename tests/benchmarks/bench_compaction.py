@@ -181,9 +181,9 @@ def main(arguments: list[str], loads: Mapping[str, Load] = LOADS) -> int:
     parser.add_argument("--records", type=int, default=RECORDS, help="of a log (%(default)s)")
     figures = measure(loads, parser.parse_args(arguments).records)
     print(table(figures))
-    found = missed(figures)
-    print(*(f"MISSED {line}" for line in found), sep="\n", end="\n" if found else "")
-    return int(bool(found))
+    result = missed(figures)
+    print(*(f"MISSED {line}" for line in result), sep="\n", end="\n" if result else "")
+    return int(bool(result))
 
 
 if __name__ == "__main__":

@@ -71,12 +71,12 @@ class Bench:
         self.produce = ProduceRequest(
             acks=1, timeout_ms=1000, topic_data=[TopicProduceData(TOPIC, topic_id, [data])]
         )
-        wanted = FetchPartition(partition=1, fetch_offset=0, partition_max_bytes=1 << 20)
+        expected = FetchPartition(partition=1, fetch_offset=0, partition_max_bytes=1 << 20)
         self.fetch = FetchRequest(
             max_wait_ms=60_000,
             min_bytes=1 << 30,
             max_bytes=1 << 30,
-            topics=[FetchTopic(TOPIC, topic_id, [wanted])],
+            topics=[FetchTopic(TOPIC, topic_id, [expected])],
         )
 
     async def produces(self) -> float:

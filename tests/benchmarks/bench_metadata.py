@@ -33,8 +33,8 @@ BATCH = 128  # records, as in a snapshot
 
 def topic(number: int, partitions: int) -> list[MetadataRecord]:
     topic_id = (1000 + number).to_bytes(16)
-    made: list[MetadataRecord] = [TopicRecord(name=f"topic-{number}", topic_id=topic_id)]
-    made += [
+    records: list[MetadataRecord] = [TopicRecord(name=f"topic-{number}", topic_id=topic_id)]
+    records += [
         PartitionRecord(
             partition_id=at,
             topic_id=topic_id,
@@ -45,7 +45,7 @@ def topic(number: int, partitions: int) -> list[MetadataRecord]:
         )
         for at in range(partitions)
     ]
-    return made
+    return records
 
 
 class Cluster:
@@ -106,12 +106,12 @@ def main(topics: int = 10_000, partitions: int = 10) -> None:
     cluster = Cluster()
     cluster.take([FeatureLevelRecord(name="metadata.version", feature_level=LEVEL)])
     tell("create, topic by topic", sum(create(cluster, topics, partitions)), "s")
-    found = list(change(cluster, 300))
-    tell("one change published: mean", sum(found) / len(found) * 1e3, "ms")
-    tell("one change published: longest", max(found) * 1e3, "ms")
-    found = [cluster.take(topic(topics + at, 1)) for at in range(600)]
-    tell("one more topic published: mean", sum(found) / len(found) * 1e3, "ms")
-    tell("one more topic published: longest", max(found) * 1e3, "ms")
+    result = list(change(cluster, 300))
+    tell("one change published: mean", sum(result) / len(result) * 1e3, "ms")
+    tell("one change published: longest", max(result) * 1e3, "ms")
+    result = [cluster.take(topic(topics + at, 1)) for at in range(600)]
+    tell("one more topic published: mean", sum(result) / len(result) * 1e3, "ms")
+    tell("one more topic published: longest", max(result) * 1e3, "ms")
     steps = encoded(cluster.assembly.published)
     batches: list[bytes] = []
     took = [cpu_s(lambda: batches.extend(islice(steps, 1))) for _ in range(topics * partitions)]

@@ -104,13 +104,13 @@ class Client(threading.Thread):
 
 @contextmanager
 def clients(address: Address) -> Iterator[list[Client]]:
-    found = [Client(address) for _ in range(4)]
-    for one in found:
+    result = [Client(address) for _ in range(4)]
+    for one in result:
         one.start()
     try:
-        yield found
+        yield result
     finally:
-        for one in found:
+        for one in result:
             one.stop.set()
             one.join()
 
@@ -141,8 +141,8 @@ def measure(name: str, modules: dict[str, str], directory: Path) -> None:
                 if answer.error_code:
                     raise RuntimeError(answer.error_message)
     print(f"{name}: reload {min(took):.0f} ms")
-    print(f"  without: {told([wait for one in quiet for wait in one.waits])}")
-    print(f"  with:    {told([wait for one in busy for wait in one.waits])}", flush=True)
+    print(f"  without: {told([wait for request in quiet for wait in request.waits])}")
+    print(f"  with:    {told([wait for request in busy for wait in request.waits])}", flush=True)
 
 
 def main() -> None:

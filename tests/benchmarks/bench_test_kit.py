@@ -38,12 +38,12 @@ def start() -> None:
 
 def ready_s() -> float:
     """Return the CPU time until a broker is ready, the least of five."""
-    found = []
+    result = []
     for _ in range(5):
         began = time.process_time()
         with running_broker():
-            found.append(time.process_time() - began)
-    return min(found)
+            result.append(time.process_time() - began)
+    return min(result)
 
 
 FIRST = """
@@ -64,7 +64,7 @@ def first_fixture_s() -> float:
 
     Its modules are compiled before, as an installation does.
     """
-    found = []
+    result = []
     with TemporaryDirectory() as compiled:
         environment = {**os.environ, "PYTHONPYCACHEPREFIX": compiled}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -77,13 +77,13 @@ def first_fixture_s() -> float:
                 text=True,
                 timeout=60,
             )
-            found.append(float(done.stdout))
-    return min(found[1:])
+            result.append(float(done.stdout))
+    return min(result[1:])
 
 
 def process_ready_s() -> float:
     """Return the CPU time of `trio-kafka start --testing` until its line, the least of three."""
-    found = []
+    result = []
     for _ in range(3):
         command = [sys.executable, "-m", "trio_kafka", "start", "--testing"]
         with subprocess.Popen(
@@ -93,9 +93,9 @@ def process_ready_s() -> float:
             assert json.loads(process.stdout.readline())["bootstrap"]
             with open(f"/proc/{process.pid}/stat") as file:
                 fields = file.read().rpartition(")")[2].split()
-            found.append((int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"))
+            result.append((int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"))
             process.terminate()
-    return min(found)
+    return min(result)
 
 
 def week_s() -> float:

@@ -114,7 +114,7 @@ def messages() -> dict[str, tuple[Any, int]]:
     fetch = FetchRequest(
         max_wait_ms=500, min_bytes=1, topics=[FetchTopic(topic_id=TOPIC_ID, partitions=asked)]
     )
-    found = [
+    result = [
         PartitionData(
             partition_index=n,
             high_watermark=2000,
@@ -125,7 +125,9 @@ def messages() -> dict[str, tuple[Any, int]]:
         )
         for n in partitions
     ]
-    fetched = FetchResponse(responses=[FetchableTopicResponse(topic_id=TOPIC_ID, partitions=found)])
+    fetched = FetchResponse(
+        responses=[FetchableTopicResponse(topic_id=TOPIC_ID, partitions=result)]
+    )
     return {
         "MetadataResponse": (metadata, 12),
         "ProduceRequest": (produce, 9),
@@ -181,12 +183,12 @@ def codecs(name: str, message: Any, version: int) -> dict[str, Codec]:
     """The codecs of one message by library, ours first. ValueError: they do not agree."""
     mine = ours(message, version)
     whole = mine.encode()
-    found = {
+    result = {
         "ours": mine,
         "kafka-python": kafka_python(name, version, whole),
         "kio": kio(name, version, whole),
     }
-    return agreed(name, found)
+    return agreed(name, result)
 
 
 def agreed(name: str, found: dict[str, Codec]) -> dict[str, Codec]:
@@ -216,9 +218,9 @@ def measure(seconds: float) -> dict[str, dict[tuple[str, str], float]]:
     timings: dict[str, dict[tuple[str, str], float]] = {}
     for name, (message, version) in messages().items():
         row = timings[f"{name} v{version}"] = {}
-        found = codecs(name, message, version)
+        result = codecs(name, message, version)
         for _ in range(REPETITIONS):
-            for library, codec in found.items():
+            for library, codec in result.items():
                 for direction, call in (("encode", codec.encode), ("decode", codec.decode)):
                     took = cpu_us(call, seconds / REPETITIONS)
                     row[direction, library] = min(took, row.get((direction, library), took))
@@ -240,14 +242,14 @@ def geometric_mean(values: Iterable[float]) -> float:
 
 def missed(timings: Timings, bound: Bound) -> list[str]:
     """What of a bound is not kept, in words."""
-    found = ratios(timings, bound)
+    result = ratios(timings, bound)
     what = f"{bound.direction} against {bound.than}"
     said = [
         f"{what}: {name} is {ratio:.2f} times as fast, want {bound.each:g}"
-        for name, ratio in found.items()
+        for name, ratio in result.items()
         if ratio < bound.each
     ]
-    mean = geometric_mean(found.values())
+    mean = geometric_mean(result.values())
     if mean < bound.mean:
         said.append(f"{what}: {mean:.2f} times as fast in the mean, want {bound.mean:g}")
     return said
@@ -280,9 +282,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seconds", type=float, default=0.5, help="of each figure (%(default)s)")
     timings = measure(parser.parse_args(arguments).seconds)
     print(table(timings))
-    found = [line for bound in BOUNDS for line in missed(timings, bound)]
-    print(*(f"MISSED {line}" for line in found), sep="\n", end="\n" if found else "")
-    return int(bool(found))
+    lines = [line for bound in BOUNDS for line in missed(timings, bound)]
+    print(*(f"MISSED {line}" for line in lines), sep="\n", end="\n" if lines else "")
+    return int(bool(lines))
 
 
 if __name__ == "__main__":

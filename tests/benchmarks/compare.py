@@ -13,8 +13,8 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -22,7 +22,7 @@ from typing import Final
 from tests.benchmarks import comparison
 from tests.benchmarks.__main__ import measure
 from tests.benchmarks.brokers import checkout_command, started, unwind_on_sigterm
-from tests.benchmarks.comparison import Runs
+from tests.benchmarks.comparison import Run
 from tests.benchmarks.revision import RevisionError, commit_of, export, make_environment
 from tests.benchmarks.rows.registry import Row, Target, chosen_rows
 from tests.project.tree import ROOT
@@ -60,19 +60,23 @@ def main(arguments: list[str], root: Path = ROOT) -> int:
         print(f"bench: {error}", file=sys.stderr)
         return 2
     os.environ.pop("PYTHONPATH", None)  # it would give both brokers the same code
-    places = {chosen.base: checkout, TREE: root}
-    in_orders = [
-        measure_in_order({name: places[name] for name in order}, rows, chosen, root / PLACE)
-        for order in comparison.orders(chosen.base, TREE)
-    ]
-    print(comparison.render(chosen.base, TREE, in_orders))
-    return int(any(comparison.reasons_of(row, in_orders) for row in rows))
+    places, orders = {chosen.base: checkout, TREE: root}, comparison.orders(chosen.base, TREE)
+    in_first, in_last = ({name: places[name] for name in order} for order in orders)
+    with closing(measure_in_order(in_first, rows, chosen, root / PLACE)) as measured:
+        earlier = dict(measured)
+    later: dict[str, Sequence[Run]] = {}
+    print(comparison.header(chosen.base, TREE), flush=True)
+    with closing(measure_in_order(in_last, rows, chosen, root / PLACE)) as measured:
+        for row, runs in measured:
+            later[row] = runs
+            print(comparison.render(row, chosen.base, TREE, [earlier, later]), flush=True)
+    return int(any(comparison.reasons_of(row, [earlier, later]) for row in rows))
 
 
 def measure_in_order(
     places: Mapping[str, Path], rows: Mapping[str, Row], chosen: argparse.Namespace, place: Path
-) -> Runs:
-    """Start a broker of each checkout, in order, and measure each row on them in turn."""
+) -> Generator[tuple[str, Sequence[Run]], None, None]:
+    """Start a broker of each checkout, in order; measure each row on them in turn, and yield it."""
     with ExitStack() as stack:
         directory = Path(stack.enter_context(TemporaryDirectory(prefix="data-", dir=place)))
         brokers = [
@@ -88,14 +92,15 @@ def measure_in_order(
             )
             for broker in brokers
         ]
-        runs = {}
         for name, row in rows.items():
             print(f"{' then '.join(places)}: {name}", file=sys.stderr, flush=True)
-            runs[name] = [
-                measure(row.measure, targets, warm_ups, 1)
-                for warm_ups in (chosen.warm_ups, *[0] * (chosen.repetitions - 1))
-            ]
-        return runs
+            yield (
+                name,
+                [
+                    measure(row.measure, targets, warm_ups, 1)
+                    for warm_ups in (chosen.warm_ups, *[0] * (chosen.repetitions - 1))
+                ],
+            )
 
 
 if __name__ == "__main__":

@@ -119,14 +119,18 @@ def reasons_of(row: str, in_orders: Sequence[Runs]) -> list[str]:
     )
 
 
-def render(base: str, tree: str, in_orders: Sequence[Runs]) -> str:
-    """Return the table of all rows."""
-    lines = [_line(COMPARED, base, tree, "ratio", "each order", "runs")]
-    for row in in_orders[0]:
-        for name, comparison in comparisons_of(row, base, tree, in_orders).items():
-            figure = name.removesuffix(COMPARED).rstrip(", ")
-            lines.append(_line(f"{row} {figure}", *_cells(comparison)))
-        lines += [f"{row}: {reason}" for reason in reasons_of(row, in_orders)]
+def header(base: str, tree: str) -> str:
+    """Return the first line of the table."""
+    return _line(COMPARED, base, tree, "ratio", "each order", "runs")
+
+
+def render(row: str, base: str, tree: str, in_orders: Sequence[Runs]) -> str:
+    """Return the lines of a row that was measured in all orders."""
+    lines = []
+    for name, comparison in comparisons_of(row, base, tree, in_orders).items():
+        figure = name.removesuffix(COMPARED).rstrip(", ")
+        lines.append(_line(f"{row} {figure}", *_cells(comparison)))
+    lines += [f"{row}: {reason}" for reason in reasons_of(row, in_orders)]
     return "\n".join(lines)
 
 

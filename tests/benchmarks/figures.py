@@ -35,12 +35,12 @@ def rate(value: float, unit: str) -> Figure:
 
 def best(runs: Iterable[Figures]) -> dict[str, Figure]:
     """The best of each figure."""
-    found: dict[str, Figure] = {}
+    result: dict[str, Figure] = {}
     for run in runs:
         for name, figure in run.items():
-            if name not in found or figure.worse_by(found[name]) < 1:
-                found[name] = figure
-    return found
+            if name not in result or figure.worse_by(result[name]) < 1:
+                result[name] = figure
+    return result
 
 
 class Meter:

@@ -84,11 +84,11 @@ class Crowd:
 @contextmanager
 def crowd(address: Address, count: int) -> Iterator[Crowd]:
     """Connections while the block runs."""
-    found = Crowd(address, count)
+    result = Crowd(address, count)
     try:
-        yield found
+        yield result
     finally:
-        found.close()
+        result.close()
 
 
 def group_name(kind: str) -> str:
@@ -158,7 +158,7 @@ class ClassicMembers:
             raise ValueError(f"JoinGroup: leader {leader} of {self.count} members")
         self.generation = joined[0].generation_id
         share = self.partitions // self.count
-        given = [
+        sync_group_request_assignments = [
             SyncGroupRequestAssignment(member, number.to_bytes(4, "big") * share)
             for number, member in enumerate(leader[1])
         ]
@@ -171,7 +171,7 @@ class ClassicMembers:
                     None,
                     "consumer",
                     "range",
-                    given if number == leader[0] else [],
+                    sync_group_request_assignments if number == leader[0] else [],
                 )
                 for number in range(self.count)
             ],

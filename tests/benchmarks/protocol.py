@@ -170,13 +170,13 @@ def poll_answer(topic: str, answer: memoryview) -> Polled:
 
 def next_offset(records: bytes | memoryview) -> int | None:
     """The offset after the last whole batch; None: there is none."""
-    found, at = None, 0
+    result, at = None, 0
     while len(records) - at >= _BATCH_HEAD:
         base, length, _, _, _, _, last = struct.unpack_from(">qiibIhi", records, at)
         at += 12 + length
         if at <= len(records):
-            found = base + last + 1
-    return found
+            result = base + last + 1
+    return result
 
 
 def metadata_request(topic: str) -> bytes:

@@ -111,7 +111,9 @@ def fetch(connection: Connection, topic: str) -> tuple[int, float]:
         topics=[FetchTopic(topic=topic, partitions=[part])],
     )
     answer = ask(connection, request, BY_NAME)
-    got = sum(len(part.records or b"") for one in answer.responses for part in one.partitions)
+    got = sum(
+        len(part.records or b"") for response in answer.responses for part in response.partitions
+    )
     return answer.throttle_time_ms, got
 
 
@@ -153,7 +155,7 @@ def set_quota(connection: Connection, load: Load, rate: float | None) -> None:
 
 def measure(broker: Broker, load: Load, seconds: float) -> Waits:
     """One load at one broker, from the moment in which the quota is set."""
-    found = Waits()
+    result = Waits()
     with (
         temporary_topic(broker.bootstrap, 1) as topic,
         connect(broker.address) as admin,
@@ -167,11 +169,11 @@ def measure(broker: Broker, load: Load, seconds: float) -> Waits:
         due = began
         while due - began < seconds:
             time.sleep(max(due - time.monotonic(), 0))
-            found.note(*load.once(connection, topic))
+            result.note(*load.once(connection, topic))
             due = max(due + load.pace_s, time.monotonic())
-        found.seconds = time.monotonic() - began
+        result.seconds = time.monotonic() - began
         set_quota(admin, load, None)
-    return found
+    return result
 
 
 def compare(ours: Mapping[str, float], theirs: Mapping[str, float]) -> Iterator[tuple[str, float]]:
@@ -189,19 +191,19 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seconds", type=float, default=15, help="of each load (%(default)s)")
     parser.add_argument("--check", action="store_true", help="fail where brokers differ by 15 %%")
     chosen = parser.parse_args(arguments)
-    found: dict[str, dict[str, Mapping[str, float]]] = {}
+    result: dict[str, dict[str, Mapping[str, float]]] = {}
     with ExitStack() as stack:
         directory = Path(stack.enter_context(TemporaryDirectory()))
         for name in COMMANDS:
             with started(name, directory) as broker:
-                found[name] = {}
+                result[name] = {}
                 for load in LOADS:
-                    found[name][load.name] = measure(broker, load, chosen.seconds).figures
-                    values = "  ".join(f"{k} {v:,.1f}" for k, v in found[name][load.name].items())
+                    result[name][load.name] = measure(broker, load, chosen.seconds).figures
+                    values = "  ".join(f"{k} {v:,.1f}" for k, v in result[name][load.name].items())
                     print(f"{name:13} {load.name:14} {values}", flush=True)
     apart = 0.0
     for load in LOADS:
-        differences = dict(compare(*(found[name][load.name] for name in COMMANDS)))
+        differences = dict(compare(*(result[name][load.name] for name in COMMANDS)))
         print(
             f"{'difference':13} {load.name:14}", *(f"{k} {v:+.1%} " for k, v in differences.items())
         )

@@ -122,10 +122,10 @@ class Bench:
         """The best of each figure of RUNS runs, after some that warm up."""
         costs: dict[str, list[Cost]] = {kind: [] for kind in kinds}
         for number in range(WARM_UP + RUNS):
-            for kind, found in costs.items():
+            for kind, result in costs.items():
                 cost = self.cost(lambda kind=kind: action(kind))  # type: ignore[misc]
                 if number >= WARM_UP:
-                    found.append(cost)
+                    result.append(cost)
         return {kind: best(found) for kind, found in costs.items()}
 
     def options(self, kind: str) -> dict[str, object]:
@@ -198,7 +198,7 @@ def read(bench: Bench, row: Row) -> dict[str, Cost]:
 def stream(bench: Bench, rows: list[Row], directory: Path) -> dict[str, dict[str, Cost]]:
     """A topic in slices by availableNow, and the same query again with nothing new."""
     slices = rows[0]
-    found: dict[str, dict[str, list[Cost]]] = {row.name: {} for row in rows}
+    result: dict[str, dict[str, list[Cost]]] = {row.name: {} for row in rows}
     with temporary_topic(bench.broker.bootstrap, PARTITIONS) as topic:
         fill(bench.broker.bootstrap, topic, slices)
         given = {
@@ -215,8 +215,8 @@ def stream(bench: Bench, rows: list[Row], directory: Path) -> dict[str, dict[str
                     for _ in range(1 if row.records else RUNS):
                         cost = bench.cost(run)
                         if number and (kind != FLOOR or not row.records):
-                            found[row.name].setdefault(kind, []).append(cost)
-    return {name: {k: best(v) for k, v in kinds.items()} for name, kinds in found.items()}
+                            result[row.name].setdefault(kind, []).append(cost)
+    return {name: {k: best(v) for k, v in kinds.items()} for name, kinds in result.items()}
 
 
 def to_its_end(reader: Any, checkpoint: Path) -> None:
@@ -281,8 +281,8 @@ def floor() -> type:
 def benching(directory: Path) -> Iterator[Bench]:
     from trio_kafka_spark.session import session
 
-    told = subprocess.run([JARS], check=True, stdout=subprocess.PIPE, text=True).stdout
-    jars = ",".join(map(str, sorted(Path(told.strip()).glob("*.jar"))))
+    stdout = subprocess.run([JARS], check=True, stdout=subprocess.PIPE, text=True).stdout
+    jars = ",".join(map(str, sorted(Path(stdout.strip()).glob("*.jar"))))
     settings = {
         "spark.jars": jars,
         "spark.local.dir": directory / "local",

@@ -24,13 +24,13 @@ def render(
 ) -> str:
     """A result that is a text says why there is none. The ratio is the first broker to the last."""
     lines = [row]
-    found = {name: result for name, result in results.items() if not isinstance(result, str)}
-    figures = dict.fromkeys(figure for result in found.values() for figure in result)
+    actual = {name: result for name, result in results.items() if not isinstance(result, str)}
+    figures = dict.fromkeys(figure for result in actual.values() for figure in result)
     judged: dict[str, list[str]] = {}
     for verdict in verdicts:
         judged.setdefault(verdict.bound.figure, []).append(show_verdict(verdict))
     for figure in dict.fromkeys([*figures, *judged]):
-        values = [found.get(name, {}).get(figure) for name in brokers]
+        values = [actual.get(name, {}).get(figure) for name in brokers]
         line = f"  {figure:{_NAME - 2}}" + "".join(f"{cell(value):>{_VALUE}}" for value in values)
         if len(values) > 1:
             first, last = values[0], values[-1]

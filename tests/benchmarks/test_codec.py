@@ -18,20 +18,20 @@ def timings(*kio: float) -> dict[str, dict[tuple[str, str], float]]:
 
 @pytest.mark.parametrize("name", messages())
 def test_every_library_encodes_a_message_to_the_same_bytes_and_decodes_them(name: str) -> None:
-    found = codecs(name, *messages()[name])
+    result = codecs(name, *messages()[name])
 
-    assert list(found) == ["ours", "kafka-python", "kio"]
-    assert all(codec.decode() is not None for codec in found.values())
+    assert list(result) == ["ours", "kafka-python", "kio"]
+    assert all(codec.decode() is not None for codec in result.values())
 
 
 def test_libraries_that_encode_different_bytes_are_refused() -> None:
-    found = {
+    result = {
         library: Codec(lambda encoded=encoded: encoded, object)
         for library, encoded in {"ours": b"1", "kio": b"1", "kafka-python": b"2"}.items()
     }
 
     with pytest.raises(ValueError, match="kafka-python has other bytes"):
-        agreed("FetchRequest", found)
+        agreed("FetchRequest", result)
 
 
 def test_codec_bound_holds_for_the_mean_and_for_each_message() -> None:

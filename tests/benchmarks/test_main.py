@@ -1,9 +1,11 @@
+import json
 import socket
 from itertools import count
 from pathlib import Path
 
 import pytest
 
+from tests.benchmarks import page
 from tests.benchmarks.__main__ import judge, main, measure
 from tests.benchmarks.bounds import Verdict, at_most, times_other
 from tests.benchmarks.brokers import Broker, checkout_command, running
@@ -80,9 +82,9 @@ def test_warm_up_continues_while_a_broker_gets_faster_and_time_remains(
     results = measure(run, [target("a")], warm_ups=2, repetitions=1, elapsed=lambda: next(now))
 
     assert len(takes) - len(list(costs)) == asked
-    found = results["a"]
-    assert not isinstance(found, str)
-    assert found["produce, server CPU"].value == takes[asked - 1]
+    result = results["a"]
+    assert not isinstance(result, str)
+    assert result["produce, server CPU"].value == takes[asked - 1]
 
 
 def test_broker_that_fails_is_not_measured_again_and_the_next_broker_is_still_tried() -> None:
@@ -157,6 +159,32 @@ def test_failing_row_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     with socket.create_server(("127.0.0.1", 0)) as listener:
         assert main(["--broker", f"a=127.0.0.1:{listener.getsockname()[1]}"]) == 1
+
+
+def test_each_row_is_printed_and_kept_before_the_next_row_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept_page, kept_figures = tmp_path / "page.md", tmp_path / "figures.json"
+
+    def first(_: Target) -> dict[str, Figure]:
+        return {"CPU": Figure(7, "µs")}
+
+    def second(_: Target) -> dict[str, Figure]:
+        assert "first\n  CPU" in capsys.readouterr().out
+        assert "## first\n" in kept_page.read_text()
+        assert list(json.loads(kept_figures.read_text())) == ["first"]
+        return {"CPU": Figure(8, "µs")}
+
+    rows = {"first": Row(measure=first), "second": Row(measure=second)}
+    monkeypatch.setattr("tests.benchmarks.__main__.chosen_rows", lambda _: rows)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        broker = f"a=127.0.0.1:{listener.getsockname()[1]}"
+        files = ["--page", str(kept_page), "--json", str(kept_figures)]
+        runs = ["--warm-ups", "0", "--repetitions", "1"]
+
+        assert main([*files, *runs, "--broker", broker]) == 0
+
+    assert list(page.sections_of(kept_page.read_text())) == ["first", "second"]
 
 
 def test_no_row_has_two_bounds_with_the_same_comparison() -> None:

@@ -93,10 +93,11 @@ def test_fetch_request_contains_the_session_and_the_changed_partitions() -> None
     assert (request.session_id, request.session_epoch) == (9, 2)
     assert (request.max_wait_ms, request.min_bytes) == (77, 1)
     (topic,) = request.topics
-    wanted = [
-        (one.partition, one.fetch_offset, one.partition_max_bytes) for one in topic.partitions
+    expected = [
+        (partition.partition, partition.fetch_offset, partition.partition_max_bytes)
+        for partition in topic.partitions
     ]
-    assert (topic.topic, wanted) == ("t", [(3, 40, 1), (4, 0, 1)])
+    assert (topic.topic, expected) == ("t", [(3, 40, 1), (4, 0, 1)])
     assert request.forgotten_topics_data == []
 
 

@@ -223,9 +223,9 @@ def comes_to(target: Target, wanted: int) -> bool:
     whatever it does: that has partitions before it has shards.
     """
     end = time.monotonic() + 10
-    while (found := partitions(target)) != wanted and time.monotonic() < end:
+    while (result := partitions(target)) != wanted and time.monotonic() < end:
         time.sleep(0.02)
-    return found == wanted
+    return result == wanted
 
 
 def partitions(target: Target) -> int:

@@ -128,7 +128,7 @@ def test_planes_stay_within_their_bounds_under_mixed_load(
     assert status == 0, out
     lines = out.splitlines()
     (done,) = (line.removeprefix("done: ") for line in lines if line.startswith("done: "))
-    assert {one.partition(" ")[2] for one in done.split(", ") if not one.startswith("0 ")} >= {
+    assert {word.partition(" ")[2] for word in done.split(", ") if not word.startswith("0 ")} >= {
         "ask",
         "changes refused by a quota",
         "connects in haste",

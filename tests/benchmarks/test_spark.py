@@ -26,24 +26,24 @@ def test_best_of_several_runs_is_kept_for_each_figure() -> None:
 def test_spark_bound_is_a_multiple_of_the_cost_of_the_official_connector(
     ours: Cost, held: bool
 ) -> None:
-    lines, found = judged(ROW, costs(ours, Cost(1.0, 1.0, 1.0)))
+    lines, result = judged(ROW, costs(ours, Cost(1.0, 1.0, 1.0)))
 
-    assert found is held
+    assert result is held
     assert ("MISSED" in lines[-1]) is not held
 
 
 def test_row_without_a_bound_is_never_missed() -> None:
     row = Row(name="r", group="read", records=1, size=1)
 
-    _, found = judged(row, costs(Cost(9.0, 9.0, 9.0), Cost(1.0, 1.0, 1.0)))
+    _, result = judged(row, costs(Cost(9.0, 9.0, 9.0), Cost(1.0, 1.0, 1.0)))
 
-    assert found
+    assert result
 
 
 def test_cost_of_plain_python_is_reported_without_a_bound() -> None:
-    found = costs(Cost(1.5, 0.8, 9.0), Cost(1.0, 1.0, 1.0)) | {"floor": Cost(1.0, 0.4, 0.0)}
+    result = costs(Cost(1.5, 0.8, 9.0), Cost(1.0, 1.0, 1.0)) | {"floor": Cost(1.0, 0.4, 0.0)}
 
-    lines, held = judged(ROW, found)
+    lines, held = judged(ROW, result)
 
     assert held
     assert lines[-1].endswith("times the floor of Python: CPU 2.00 wall 1.50")

@@ -27,8 +27,8 @@ def temporary_topic(
     """A topic whose partitions have their leader, gone with its data when the block ends."""
     name = f"bench-{uuid4().hex[:12]}"
     admin = AdminClient(client_settings(bootstrap))
-    wanted = NewTopic(name, partitions, 1, config=dict(settings))
-    admin.create_topics([wanted])[name].result(_DONE_WITHIN_S)
+    expected = NewTopic(name, partitions, 1, config=dict(settings))
+    admin.create_topics([expected])[name].result(_DONE_WITHIN_S)
     try:
         wait_for_leaders(admin, name, partitions)
         yield name
@@ -40,11 +40,11 @@ def temporary_topic(
 
 def wait_for_leaders(admin: AdminClient, topic: str, partitions: int) -> None:
     """Until every partition answers: a topic is created before it is led."""
-    wanted = {TopicPartition(topic, number): OffsetSpec.latest() for number in range(partitions)}
+    expected = {TopicPartition(topic, number): OffsetSpec.latest() for number in range(partitions)}
     end = time.monotonic() + _UP_WITHIN_S
     while True:
         # An error that was raised would keep this frame, and so the client and its threads.
-        errors = [answer.exception(20) for answer in admin.list_offsets(wanted).values()]
+        errors = [answer.exception(20) for answer in admin.list_offsets(expected).values()]
         error = next(filter(None, errors), None)
         if error is None:
             return

@@ -52,6 +52,8 @@ class Shell:
     def result(self, *arguments: str, stdin: bytes = b"") -> tuple[int, bytes, str]:
         """Status, standard output and standard error of a command."""
         words: Sequence[str] = (*arguments, "--bootstrap", self.bootstrap)
+        if arguments[:1] == ("consume",):  # at its end it waits for the answer to its last Fetch
+            words = (*words, "-X", "fetch.max.wait.ms=20")
         self._capture.readouterr()
         with self._monkeypatch.context() as patch:
             patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))

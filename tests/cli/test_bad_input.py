@@ -16,7 +16,7 @@ import pytest
 from tests.cli import peers
 from tests.cli.kit import Shell
 from tests.cli.verbs import VERBS, Verb
-from trio_kafka.cli import COMMANDS
+from trio_kafka.cli.commands import COMMANDS
 from trio_kafka.testing.kafka.threaded import Kafka, running_broker
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -145,7 +145,7 @@ def test_connection_that_is_cut_in_an_answer_leaves_nothing_said_to_be_done(
             with peers.serving(relay) as address:
                 at = shell.at(address)
                 status, output, errors = at.result(
-                    *words(verb), "--timeout", "0.5", stdin=verb.stdin
+                    *words(verb), "--timeout", "0.2", stdin=verb.stdin
                 )
 
             about = (verb.words, answers, output, errors)

@@ -6,8 +6,9 @@ from importlib.util import find_spec
 
 import pytest
 
-from trio_kafka.cli import COMMANDS, LATER, CommandFailedError, main
+from trio_kafka.cli import LATER, CommandFailedError, main
 from trio_kafka.cli.broker_options import cluster_of, declare_cluster, default_bootstrap
+from trio_kafka.cli.commands import COMMANDS
 
 
 def test_default_bootstrap_is_the_environment_variable_or_else_loopback(monkeypatch):

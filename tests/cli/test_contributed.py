@@ -80,7 +80,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
             (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
 
     yield write
-    for name in [one for one in sys.modules if one.partition(".")[0] == "tools"]:
+    for name in [module for module in sys.modules if module.partition(".")[0] == "tools"]:
         del sys.modules[name]
 
 

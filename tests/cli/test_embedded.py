@@ -30,9 +30,9 @@ def test_embedded_broker_uses_any_free_port_if_the_usual_port_is_in_use() -> Non
         other.bind(("127.0.0.1", 0))
         other.listen()
 
-        found = embedded_settings(other.getsockname()[1])
+        result = embedded_settings(other.getsockname()[1])
 
-    assert found["listeners"].text == "PLAINTEXT://127.0.0.1:0"
+    assert result["listeners"].text == "PLAINTEXT://127.0.0.1:0"
 
 
 def test_embedded_http_listener_uses_its_usual_port_or_any_free_port() -> None:
@@ -42,12 +42,12 @@ def test_embedded_http_listener_uses_its_usual_port_or_any_free_port() -> None:
         taken = other.getsockname()[1]
         free = unused_port()
 
-        found = [
+        texts = [
             embedded_settings(unused_port(), port)["plugin.http.listeners"].text
             for port in (free, taken)
         ]
 
-    assert found == [f"http://127.0.0.1:{free}", "http://127.0.0.1:0"]
+    assert texts == [f"http://127.0.0.1:{free}", "http://127.0.0.1:0"]
 
 
 def test_embedded_settings_without_an_http_server_have_no_http_listener(monkeypatch) -> None:
@@ -81,10 +81,10 @@ async def test_json_banner_has_every_address_of_the_broker(autojump_clock, capsy
     ) as broker:
         print_addresses(broker)
 
-    found = json.loads(capsys.readouterr().out)
-    assert found["bootstrap"] == broker.bootstrap
-    assert found["directories"] == ["/data"]
-    assert [f"{one}/admin" for one in found["http"]] == found["ui"] != []
+    result = json.loads(capsys.readouterr().out)
+    assert result["bootstrap"] == broker.bootstrap
+    assert result["directories"] == ["/data"]
+    assert [f"{one}/admin" for one in result["http"]] == result["ui"] != []
 
 
 async def test_banner_shows_address_directory_and_example_commands(autojump_clock, capsys) -> None:
@@ -112,9 +112,9 @@ async def test_banner_shows_the_readiness_url_and_the_admin_ui_url(
     ) as broker:
         [line, address] = banner(broker).splitlines()[3:]
 
-    found = re.fullmatch(r"  curl (http://\S+)/readyz", line)
-    assert found is not None
-    assert address.split()[0] == f"{found[1]}/ui"
+    result = re.fullmatch(r"  curl (http://\S+)/readyz", line)
+    assert result is not None
+    assert address.split()[0] == f"{result[1]}/ui"
 
 
 @pytest.mark.slow

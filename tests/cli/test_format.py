@@ -67,10 +67,10 @@ def test_format_json_shows_the_new_identity(tmp_path, capsys):
 
     assert main(["format", "-c", f"log.dirs={data}", "-c", "node.id=3", "--json"]) == 0
 
-    found = json.loads(capsys.readouterr().out)
+    result = json.loads(capsys.readouterr().out)
     properties = (tmp_path / "data" / "meta.properties").read_text()
-    assert f"cluster.id={found['cluster_id']}" in properties
-    assert (found["node_id"], found["directories"]) == (3, [data])
+    assert f"cluster.id={result['cluster_id']}" in properties
+    assert (result["node_id"], result["directories"]) == (3, [data])
 
 
 def test_format_with_refused_settings_ends_with_status_2_and_writes_nothing(formatted, capsys):

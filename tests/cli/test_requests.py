@@ -75,7 +75,10 @@ async def test_latest_requests_are_printed_for_the_named_apis(
         shown = json.loads(capsys.readouterr().out)
         unknown = await run("slowest", *at, "--api", "fetch", "--json")
 
-    assert {one["api_name"] for one in shown["requests"]} == {"ApiVersions", "DescribeRequests"}
+    assert {request["api_name"] for request in shown["requests"]} == {
+        "ApiVersions",
+        "DescribeRequests",
+    }
     assert unknown == 1
     assert capsys.readouterr().err.endswith("no API has the name or key 'fetch'\n")
 

@@ -82,12 +82,12 @@ def test_sources_of_settings_have_a_fixed_precedence_in_any_order_of_files(sourc
 
 
 def test_each_setting_records_its_source(sources):
-    given = read_settings(sources, ["num.partitions=4"]).config.texts
+    texts = read_settings(sources, ["num.partitions=4"]).config.texts
 
-    assert given["num.partitions"].where == "-c"
-    assert given["num.io.threads"].where == f"{sources[0]}:2"
-    assert given["broker.rack"].where == "environment KAFKA_BROKER_RACK"
-    assert given["fetch.max.bytes"].where == sources[1]
+    assert texts["num.partitions"].where == "-c"
+    assert texts["num.io.threads"].where == f"{sources[0]}:2"
+    assert texts["broker.rack"].where == "environment KAFKA_BROKER_RACK"
+    assert texts["fetch.max.bytes"].where == sources[1]
 
 
 def test_later_of_two_files_of_the_same_kind_wins(tmp_path):

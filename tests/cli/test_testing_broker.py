@@ -59,12 +59,12 @@ def _line(process: subprocess.Popen[bytes]) -> bytes:
 @pytest.mark.slow
 def test_testing_broker_prints_its_addresses_as_one_json_line_when_ready() -> None:
     with subprocess.Popen(START, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
-        found = json.loads(_line(process))
-        host, port = found["bootstrap"].split(":")
-        (http_address,) = found["http"]
-        assert found["directories"] == []
+        result = json.loads(_line(process))
+        host, port = result["bootstrap"].split(":")
+        (http_address,) = result["http"]
+        assert result["directories"] == []
         assert 0 in ask_api_versions((host, int(port)))
-        assert found["testing"] == [f"{http_address}/testing/v1"]
+        assert result["testing"] == [f"{http_address}/testing/v1"]
 
         process.send_signal(signal.SIGTERM)
         assert process.stdout is not None

@@ -81,7 +81,9 @@ def test_node_that_is_new_since_the_last_snapshot_is_counted_from_zero() -> None
 def test_rates_of_a_restarted_broker_are_not_negative() -> None:
     shown = list(lines(look_at(100.0, 3), look_at(101.0, 1)))
 
-    assert not [one for line in shown for one in cells(line) if one.startswith("-") and one != "-"]
+    assert not [
+        cell for line in shown for cell in cells(line) if cell.startswith("-") and cell != "-"
+    ]
 
 
 def test_busiest_api_is_listed_first() -> None:
@@ -128,7 +130,7 @@ async def test_top_json_is_one_object_per_snapshot(
 
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
     assert first.keys() == {"loops", "requests", "queues"}
-    assert all(one["per_s"] is None for one in first["requests"])
+    assert all(request["per_s"] is None for request in first["requests"])
     assert second["queues"][0].keys() >= {"path", "kind", "waiting", "bound"}
 
 

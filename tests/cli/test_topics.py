@@ -37,14 +37,14 @@ def test_only_named_topics_are_asked_for_unless_one_is_missing() -> None:
     asked: list[list[str | None] | None] = []
 
     def send(request: MetadataRequest) -> MetadataResponse:
-        wanted = request.topics and [topic.name for topic in request.topics]
-        asked.append(wanted)
+        expected = request.topics and [topic.name for topic in request.topics]
+        asked.append(expected)
         known = {topic.name: topic for topic in TOPICS}
         missing = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return MetadataResponse(
             topics=[
                 known.get(name, MetadataResponseTopic(name=name, error_code=missing))
-                for name in wanted or known
+                for name in expected or known
             ]
         )
 

@@ -16,7 +16,7 @@ def test_version_is_one_line_with_the_versions_of_trio_kafka_and_kafka(capsys):
 def test_version_json_has_both_versions(capsys):
     version(json=True)
 
-    found = json.loads(capsys.readouterr().out)
-    assert re.fullmatch(r"\d+\.\d+\.\S+", found["trio_kafka"])
-    assert found["kafka"] == "4.4"
-    assert re.fullmatch(r"(Python|compiled)( \(.+\))?", found["records"])
+    result = json.loads(capsys.readouterr().out)
+    assert re.fullmatch(r"\d+\.\d+\.\S+", result["trio_kafka"])
+    assert result["kafka"] == "4.4"
+    assert re.fullmatch(r"(Python|compiled)( \(.+\))?", result["records"])

@@ -115,5 +115,5 @@ class Cluster:
             told = [*zip(written.offsets, expected, strict=True)]
             wrong = [pair for pair in told if pair[0] != pair[1]]
             assert not wrong, f"offsets that the client was told, and are: {wrong[:9]}"
-        found = self.read(written.topic, [(p, 0, end) for p, end in counts.items()])
-        compare(written.file, found, written.since_ms, written.until_ms)
+        result = self.read(written.topic, [(p, 0, end) for p, end in counts.items()])
+        compare(written.file, result, written.since_ms, written.until_ms)

@@ -114,11 +114,11 @@ class Group:
         """What the members have written down, by partition and offset. AssertionError where two
         have read different records there.
         """
-        found: dict[tuple[int, int], Row] = {}
+        result: dict[tuple[int, int], Row] = {}
         for member in self._members:
             for partition, offset, *row in whole_rows(member.file):
-                assert found.setdefault((partition, offset), row) == row
-        return found
+                assert result.setdefault((partition, offset), row) == row
+        return result
 
     def values(self) -> set[str | None]:
         """What the members have written down, by value: of several topics whose values differ."""
@@ -143,11 +143,11 @@ class Group:
 
     def _wait(self, count_found: Callable[[], int], count: int) -> None:
         end = monotonic() + PROCESSED_S
-        while (found := count_found()) < count:
+        while (result := count_found()) < count:
             for member in self._members:
                 status = member.driver.process.poll()
                 assert status in (None, -signal.SIGKILL), f"{member.driver.log}: ended: {status}"
-            assert monotonic() < end, f"{found} of {count} records after {PROCESSED_S} s"
+            assert monotonic() < end, f"{result} of {count} records after {PROCESSED_S} s"
             Event().wait(_LOOK_S)
 
     def close(self) -> None:
@@ -185,11 +185,11 @@ def check_owners(group: Group) -> int:
 
 def check_processed(group: Group, written: Path) -> None:
     """AssertionError unless all that was written was processed, and nothing else."""
-    found, offsets = group.processed(), dict[int, int]()
+    result, offsets = group.processed(), dict[int, int]()
     for partition, _, *row in rows(written):
         offset = offsets.get(partition, 0)
         offsets[partition] = offset + 1
-        known = found.pop((partition, offset), None)
+        known = result.pop((partition, offset), None)
         assert known is not None, f"{partition}@{offset} was never processed"
         assert known[1:] == row, f"{partition}@{offset}: {known} was processed, {row} written"
-    assert not found, f"processed, but not written: {sorted(found)[:9]}"
+    assert not result, f"processed, but not written: {sorted(result)[:9]}"

@@ -33,10 +33,10 @@ END: Final = "<!-- until here -->\n"
 
 
 def locked(pattern: str, file: Path) -> str:
-    found = re.search(pattern, file.read_text())
-    if found is None:
+    match = re.search(pattern, file.read_text())
+    if match is None:
         raise ValueError(f"no {pattern} in {file}")
-    return found[1]
+    return match[1]
 
 
 def versions() -> dict[str, str]:

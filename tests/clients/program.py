@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 Step = dict[str, Any]
 NEW_TOPICS_MS = 1000  # how often a member looks for topics that have come
+# Longest wait of a read's Fetch: that of a partition without records delays the next one.
+FETCH_WAIT_MS = 20
 
 
 class StepError(Exception):

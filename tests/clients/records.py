@@ -123,15 +123,15 @@ def compare(
     A record that was written without a timestamp has one of since_ms to until_ms, both included.
     only: the partitions that were read, if it was not all of them.
     """
-    wanted = partitions(written) if only is None else only
-    expected = {partition: rows_of(written, partition) for partition in wanted}
-    for partition, *found in rows(read):
+    required = partitions(written) if only is None else only
+    expected = {partition: rows_of(written, partition) for partition in required}
+    for partition, *result in rows(read):
         row = next(expected[partition], None)
-        assert row is not None, f"partition {partition}: more than was written: {found}"
+        assert row is not None, f"partition {partition}: more than was written: {result}"
         if row[1] is None:
-            row[1], now = found[1], found[1]
-            assert since_ms <= now <= until_ms, f"{found}: {since_ms=} {now=} {until_ms=}"
-        assert found == row, f"partition {partition}: found {found}, written {row}"
+            row[1], now = result[1], result[1]
+            assert since_ms <= now <= until_ms, f"{result}: {since_ms=} {now=} {until_ms=}"
+        assert result == row, f"partition {partition}: found {result}, written {row}"
     left = [row for records in expected.values() for row in records]
     assert not left, f"{len(left)} records were never read, from {left[0]}"
 

@@ -36,13 +36,13 @@ def test_kafka_consumer_groups_describes_and_deletes_consumer_groups(
         assert group.name not in ask(group, "--list", "--type", "classic")
         epoch, target_epoch = state(group, "Stable", members=1)
         members = ask(group, "--describe", "--group", group.name, "--members", "--verbose")
-        found = re.search(
+        match = re.search(
             rf"{group.name}\s+\S+\s+/127\.0\.0\.1\s+rdkafka\s+{PARTITIONS}"
             rf"\s+(\d+)\s+{topic}:0,1,2\s+(\d+)\s+{topic}:0,1,2",
             members,
         )
-        assert found is not None, members
-        assert found.groups() == (epoch, target_epoch) == (epoch, epoch)
+        assert match is not None, members
+        assert match.groups() == (epoch, target_epoch) == (epoch, epoch)
         assert offsets(group) == dict.fromkeys(range(PARTITIONS), (str(EACH), str(EACH), "0"))
         assert "The group is not empty" in ask(group, "--delete", "--group", group.name)
 
@@ -56,7 +56,7 @@ def test_kafka_consumer_groups_describes_and_deletes_consumer_groups(
 
 def state(group: Group, name: str, members: int) -> tuple[str, str]:
     """The epochs of the group and of its assignment, of a group in that state."""
-    told = ask(group, "--describe", "--group", group.name, "--state", "--verbose")
-    found = re.search(rf"uniform\s+{name}\s+(\d+)\s+(\d+)\s+{members}\s", told)
-    assert found is not None, told
-    return found[1], found[2]
+    response = ask(group, "--describe", "--group", group.name, "--state", "--verbose")
+    match = re.search(rf"uniform\s+{name}\s+(\d+)\s+(\d+)\s+{members}\s", response)
+    assert match is not None, response
+    return match[1], match[2]

@@ -77,10 +77,10 @@ def test_assigned_partitions_stay_with_members_when_others_join_and_leave(
             assert shared[member.file] < had[member.file], "it gives up, and gets nothing new"
         third.leave()
         # Who is left gets what the third one had; until then it has what it had.
-        while len(set().union(*(found := read(group, old, producing)).values())) < PARTITIONS:
+        while len(set().union(*(result := read(group, old, producing)).values())) < PARTITIONS:
             pass
         for member in old:
-            assert found[member.file] >= shared[member.file]
+            assert result[member.file] >= shared[member.file]
 
         check_processed(group, producing.file)
 
@@ -88,9 +88,9 @@ def test_assigned_partitions_stay_with_members_when_others_join_and_leave(
 def read_by_all(group: Group, members: list[Member], producing: Producing) -> dict[Path, set[int]]:
     """Which partitions each of them reads, when all of them have as many as they are to have."""
     while True:
-        found = read(group, members, producing)
-        if all(len(numbers) == PARTITIONS // len(members) for numbers in found.values()):
-            return found
+        result = read(group, members, producing)
+        if all(len(numbers) == PARTITIONS // len(members) for numbers in result.values()):
+            return result
 
 
 def read(group: Group, members: list[Member], producing: Producing) -> dict[Path, set[int]]:

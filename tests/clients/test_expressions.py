@@ -60,7 +60,7 @@ class Topics:
             for number in range(self._each)
         ]
         self._cluster.produce(topic, records)
-        self.values |= {base64.b64encode(one.value or b"").decode() for one in records}
+        self.values |= {base64.b64encode(record.value or b"").decode() for record in records}
 
 
 @pytest.mark.parametrize(

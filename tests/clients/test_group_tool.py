@@ -28,8 +28,8 @@ def ask(group: Group, *arguments: str) -> str:
 def offsets(group: Group) -> dict[int, tuple[str, str, str]]:
     """Committed offset, end and lag of each partition."""
     printed = ask(group, "--describe", "--group", group.name)
-    found = re.findall(rf"{group.topic}\s+(\d+)\s+(\S+)\s+(\S+)\s+(\S+)", printed)
-    return {int(partition): (current, end, lag) for partition, current, end, lag in found}
+    result = re.findall(rf"{group.topic}\s+(\d+)\s+(\S+)\s+(\S+)\s+(\S+)", printed)
+    return {int(partition): (current, end, lag) for partition, current, end, lag in result}
 
 
 def test_kafka_consumer_groups_lists_describes_resets_and_deletes_groups(

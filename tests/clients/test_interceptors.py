@@ -29,7 +29,7 @@ def test_interceptor_is_an_object_a_class_or_a_name(value: object) -> None:
 
 
 @pytest.mark.parametrize("value", [None, "", [], ()])
-def test_no_interceptor_is_no_change(value: object) -> None:
+def test_settings_without_interceptors_stay_as_they_are(value: object) -> None:
     config = {"interceptor.classes": value}
 
     assert split_interceptors(config, ProducerInterceptor) == (config, ())

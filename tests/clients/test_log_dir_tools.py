@@ -37,7 +37,7 @@ def log_dirs(broker: BrokerProcess, *arguments: str) -> dict[str, dict]:
 
 def places(found: dict[str, dict]) -> dict[str, list[tuple[str, bool]]]:
     return {
-        path: [(one["partition"], one["isFuture"]) for one in row["partitions"]]
+        path: [(partition["partition"], partition["isFuture"]) for partition in row["partitions"]]
         for path, row in found.items()
     }
 
@@ -58,12 +58,12 @@ def test_kafka_tools_move_replicas_and_delete_records(tmp_path: Path) -> None:
         assert producer.flush(60) == 0
         at = f"{topic}-0"
 
-        found = log_dirs(broker, "--topic-list", topic)
-        assert sorted(found) == [one, two]
-        assert all(row["error"] is None for row in found.values())
-        (here,) = (path for path, rows in places(found).items() if rows == [(at, False)])
+        result = log_dirs(broker, "--topic-list", topic)
+        assert sorted(result) == [one, two]
+        assert all(row["error"] is None for row in result.values())
+        (here,) = (path for path, rows in places(result).items() if rows == [(at, False)])
         there = two if here == one else one
-        (replica,) = found[here]["partitions"]
+        (replica,) = result[here]["partitions"]
         assert replica["size"] > RECORDS * SIZE
         assert replica["offsetLag"] == 0
 

@@ -122,9 +122,9 @@ def test_a_topic_with_log_append_time_stamps_records_on_arrival(
 
     written = cluster.produce(topic, early, codec="gzip")
 
-    found, unstamped = cluster.read(topic, [(0, 0, len(plain))]), cluster.file()
+    result, unstamped = cluster.read(topic, [(0, 0, len(plain))]), cluster.file()
     save_records(unstamped, plain)
-    compare(unstamped, found, written.since_ms, written.until_ms)
+    compare(unstamped, result, written.since_ms, written.until_ms)
 
 
 @clients_that("produce")
@@ -180,8 +180,8 @@ def test_records_written_by_each_client_are_read_by_every_client(
         # Where a partition is a JVM: one of each client, with another codec each.
         few = spans[offset_below(len(CODECS)) :: len(CODECS) + 1]
         chosen = spans if reader.quick else few[: size(2, len(few))]
-        found = clusters(reader.name).read(topic, chosen)
-        compare(everything, found, since_ms, until_ms, only={span[0] for span in chosen})
+        result = clusters(reader.name).read(topic, chosen)
+        compare(everything, result, since_ms, until_ms, only={span[0] for span in chosen})
 
 
 @clients_that("read")
@@ -190,10 +190,10 @@ def test_a_consumer_reads_from_any_offset(clusters: Clusters, name: str) -> None
     topic = cluster.new_topic()
     written = cluster.produce(topic, many(500))
 
-    found = cluster.read(topic, [(0, 321, 500)])
+    result = cluster.read(topic, [(0, 321, 500)])
 
     expected = [[0, *row[:1], *row[2:]] for row in rows_of(written.file, 0)][321:]
-    assert [[*row[:2], *row[3:]] for row in rows(found)] == expected
+    assert [[*row[:2], *row[3:]] for row in rows(result)] == expected
 
 
 @clients_that("offsets")
@@ -210,9 +210,9 @@ def test_offsets_are_found_by_time(clusters: Clusters, name: str) -> None:
     named = {"earliest": 0, "latest": 101, "max_timestamp": 99}
     expected |= {name: named[name] for name in cluster.client.named_offsets}
 
-    found = cluster.ask("offsets", topic=topic, partition=0, times=list(expected))
+    result = cluster.ask("offsets", topic=topic, partition=0, times=list(expected))
 
-    assert dict(zip(expected, found, strict=True)) == expected
+    assert dict(zip(expected, result, strict=True)) == expected
 
 
 @clients_that("create_topic")
@@ -263,11 +263,11 @@ def test_the_cluster_is_described(clusters: Clusters, name: str) -> None:
     cluster = clusters(name)
     host, _, port = cluster.bootstrap.partition(":")
 
-    found = cluster.ask("describe_cluster")
+    result = cluster.ask("describe_cluster")
 
-    assert found["nodes"] == [[1, host, int(port)]]
-    assert found["controller"] in (1, None)
-    assert found["cluster_id"] == clusters("java").ask("describe_cluster")["cluster_id"]
+    assert result["nodes"] == [[1, host, int(port)]]
+    assert result["controller"] in (1, None)
+    assert result["cluster_id"] == clusters("java").ask("describe_cluster")["cluster_id"]
 
 
 @clients_that("describe_configs")
@@ -294,12 +294,12 @@ def test_settings_of_a_topic_are_changed(clusters: Clusters, name: str) -> None:
 
     cluster.ask("alter_configs", kind="topic", name=topic, set=changes, delete=["cleanup.policy"])
 
-    wanted = {
+    expected = {
         "retention.ms": ["2000", True],
         "max.message.bytes": ["54321", True],
         "cleanup.policy": ["delete", False],
     }
-    assert settled(lambda: described(clusters, "topic", topic, wanted), wanted) == wanted
+    assert settled(lambda: described(clusters, "topic", topic, expected), expected) == expected
     with pytest.raises(ClientError) as refused:
         wrong = {"retention.ms": "long"}
         cluster.ask("alter_configs", kind="topic", name=topic, set=wrong, delete=[])
@@ -310,21 +310,22 @@ def test_settings_of_a_topic_are_changed(clusters: Clusters, name: str) -> None:
 def test_settings_of_a_running_broker_are_changed(clusters: Clusters, name: str) -> None:
     cluster, setting = clusters(name), "log.segment.delete.delay.ms"
 
-    for change, wanted in (
+    for change, expected in (
         ({"set": {setting: "70000"}, "delete": []}, {setting: ["70000", True]}),
         ({"set": {}, "delete": [setting]}, {setting: ["60000", False]}),
     ):
         cluster.ask("alter_configs", kind="broker", name="1", **change)
 
         assert (
-            settled(lambda want=wanted: described(clusters, "broker", "1", want), wanted) == wanted
+            settled(lambda want=expected: described(clusters, "broker", "1", want), expected)
+            == expected
         )
 
 
 def described(clusters: Clusters, kind: str, name: str, settings: Iterable[str]) -> dict[str, Any]:
     """Some settings, as the reference sees them."""
-    found = clusters(REFERENCE.name).ask("describe_configs", kind=kind, name=name)
-    return {setting: found[setting] for setting in settings}
+    result = clusters(REFERENCE.name).ask("describe_configs", kind=kind, name=name)
+    return {setting: result[setting] for setting in settings}
 
 
 @clients_that("create_partitions")
@@ -334,9 +335,9 @@ def test_partitions_of_a_topic_can_be_added_but_not_removed(clusters: Clusters, 
 
     cluster.ask("create_partitions", topic=topic, count=3)
 
-    wanted = [[n, 1, [1], [1]] for n in range(3)]
+    expected = [[n, 1, [1], [1]] for n in range(3)]
     reference = clusters(REFERENCE.name)
-    assert settled(lambda: reference.ask("describe_topic", topic=topic), wanted) == wanted
+    assert settled(lambda: reference.ask("describe_topic", topic=topic), expected) == expected
     with pytest.raises(ClientError) as refused:
         cluster.ask("create_partitions", topic=topic, count=2)
     assert refused.value.code is ErrorCode.INVALID_PARTITIONS

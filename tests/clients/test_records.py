@@ -65,11 +65,11 @@ def test_records_are_compared_in_order_within_each_partition(written: Path) -> N
 def test_a_difference_in_any_field_of_a_record_fails_the_comparison(
     written: Path, n: int, change: dict[str, object]
 ) -> None:
-    found = [*READ]
-    found[n] = evolve(found[n], **change)
+    result = [*READ]
+    result[n] = evolve(result[n], **change)
 
     with pytest.raises(AssertionError):
-        compare(written, read(written, found), 100, 200)
+        compare(written, read(written, result), 100, 200)
 
 
 @pytest.mark.parametrize("found", [READ[:2], READ[1:], [*READ, READ[2]], READ[::-1]])

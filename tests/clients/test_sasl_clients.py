@@ -242,8 +242,8 @@ def test_the_admin_client_of_librdkafka_creates_and_deletes_users(
     for future in admin.alter_user_scram_credentials([deletion]).values():
         future.result(TIMEOUT_S)
 
-    (found,) = described.scram_credential_infos
-    assert (found.mechanism, found.iterations) == (ScramMechanism.SCRAM_SHA_256, 8192)
+    (result,) = described.scram_credential_infos
+    assert (result.mechanism, result.iterations) == (ScramMechanism.SCRAM_SHA_256, 8192)
     users = kafka.thread.call(lambda: _users(kafka))
     assert users == {"ann", "bob"}
 

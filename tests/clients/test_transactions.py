@@ -13,13 +13,14 @@ from attrs import frozen
 
 from tests.clients.catalogue import CLIENTS, OLD_JAVA, Client
 from tests.clients.driver import Driver
+from tests.conftest import BRIEF_REBALANCE
 from tests.e2e.clients import new_topic
 from tests.e2e.test_transactions import COMMITTED, TRANSACTIONS, WRITTEN, records, values
 from trio_kafka.testing.processes import BrokerProcess, Command, broker_process
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # programs are built at their first use
 
-SETTINGS = ("transaction.abort.timed.out.transaction.cleanup.interval.ms=200",)
+SETTINGS = ("transaction.abort.timed.out.transaction.cleanup.interval.ms=200", BRIEF_REBALANCE)
 TIMEOUT_MS = 500
 COUNT = 9  # records to copy
 FENCED = {

@@ -27,7 +27,7 @@ from tests.clients.verbs.scenario import (
     run_verb,
 )
 from tests.installed import APACHE_KAFKA, need_or_skip
-from trio_kafka.cli import COMMANDS
+from trio_kafka.cli.commands import COMMANDS
 from trio_kafka.testing.kafka.threaded import running_broker
 from trio_kafka.testing.processes import broker_process
 

@@ -37,11 +37,11 @@ def test_a_registered_broker_is_fenced_and_its_epoch_is_the_record_offset() -> N
     image = image_of()
 
     made = register(image, new_broker(), offset=42, alive=False, settings=SETTINGS)
-    found = after(image, made.records).brokers[ONE]
+    result = after(image, made.records).brokers[ONE]
 
-    assert made.result == found.epoch == 42
-    assert found.fenced
-    assert found.endpoints == new_broker().endpoints
+    assert made.result == result.epoch == 42
+    assert result.fenced
+    assert result.endpoints == new_broker().endpoints
 
 
 def test_partitions_have_no_leader_after_their_leader_registers_again() -> None:

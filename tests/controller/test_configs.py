@@ -186,7 +186,7 @@ def test_enabling_elr_moves_min_insync_replicas_of_brokers_to_the_cluster() -> N
 
     records = list(elr_safety_records(own, 3))
 
-    assert [(one.resource_type, one.resource_name, one.value) for one in records] == [
+    assert [(record.resource_type, record.resource_name, record.value) for record in records] == [
         (4, "", "3"),
         (4, "1", None),
     ]
@@ -229,17 +229,17 @@ def test_any_sequence_of_config_changes_gives_the_metadata_of_a_simple_model(
 ) -> None:
     now, model = image(), dict[str, str]()
     for changes in requests:
-        if any(one.name == "x" and one.operation >= Operation.APPEND for one in changes):
+        if any(change.name == "x" and change.operation >= Operation.APPEND for change in changes):
             with pytest.raises(KafkaError):
                 alter_configs(now, T, changes, validate=validate, lists=lists)
             continue
         records = alter_configs(now, T, changes, validate=validate, lists=lists).records
-        wanted = {one.name: after(model.get(one.name), one) for one in changes}
+        expected = {change.name: after(model.get(change.name), change) for change in changes}
         assert changed(records) == {
-            name: value for name, value in wanted.items() if value != model.get(name)
+            name: value for name, value in expected.items() if value != model.get(name)
         }
-        model |= {name: value for name, value in wanted.items() if value is not None}
-        for name in [name for name, value in wanted.items() if value is None]:
+        model |= {name: value for name, value in expected.items() if value is not None}
+        for name in [name for name, value in expected.items() if value is None]:
             model.pop(name, None)
         delta = MetadataDelta(now)
         replay_all(delta, records)
@@ -266,7 +266,7 @@ def test_lists_of_6000_items_are_changed_in_less_than_100_ms(
     )
 
     text = changed(made.records).get("cleanup.policy", items)
-    assert len([one for one in text.split(",") if one]) == left
+    assert len([word for word in text.split(",") if word]) == left
     assert time.process_time() - before < 0.1
 
 

@@ -22,9 +22,9 @@ async def test_a_topic_name_that_collides_with_a_topic_from_before_a_restart_is_
         await running.controller.create_topics([NewTopic(name="a.b", partitions=1)])
 
     async with running_controller(world) as running:
-        found = await running.controller.create_topics([NewTopic(name="a_b", partitions=1)])
+        result = await running.controller.create_topics([NewTopic(name="a_b", partitions=1)])
 
-    assert code_of(found["a_b"]) is ErrorCode.INVALID_TOPIC_EXCEPTION
+    assert code_of(result["a_b"]) is ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
 async def test_a_new_cluster_begins_with_the_bootstrap_records_of_kafka(

@@ -38,10 +38,13 @@ def at(**features: int) -> MetadataImage:
 def update(found: Levels, *changes: FeatureChange) -> list[tuple[str, object]]:
     """The records of a change: names and values."""
     settings = ControllerSettings(min_insync_replicas=2)
-    made = update_features(found, changes, settings).records
+    records = update_features(found, changes, settings).records
     return [
-        (one.name, one.feature_level if isinstance(one, FeatureLevelRecord) else one.value)
-        for one in made
+        (
+            record.name,
+            record.feature_level if isinstance(record, FeatureLevelRecord) else record.value,
+        )
+        for record in records
     ]
 
 
@@ -63,11 +66,11 @@ def test_setting_the_present_feature_level_writes_no_record() -> None:
 
 @pytest.mark.parametrize("upgrade", [Upgrade.SAFE_DOWNGRADE, Upgrade.UNSAFE_DOWNGRADE])
 def test_a_lower_feature_level_needs_a_downgrade_type(upgrade: Upgrade) -> None:
-    found = levels(at(share_version=2))
+    result = levels(at(share_version=2))
 
-    assert update(found, FeatureChange(SHARE, 1, upgrade)) == [(SHARE, 1)]
-    assert update(found, FeatureChange(SHARE, 0, upgrade)) == [(SHARE, 0)]
-    assert "request a safe" in refusal(found, FeatureChange(SHARE, 1))
+    assert update(result, FeatureChange(SHARE, 1, upgrade)) == [(SHARE, 1)]
+    assert update(result, FeatureChange(SHARE, 0, upgrade)) == [(SHARE, 0)]
+    assert "request a safe" in refusal(result, FeatureChange(SHARE, 1))
 
 
 def test_a_downgrade_to_a_higher_feature_level_is_refused() -> None:
@@ -101,19 +104,19 @@ def test_unsupported_feature_levels_are_refused_with_a_reason(
 
 
 def test_kraft_version_cannot_be_raised_with_static_voters() -> None:
-    found = levels(kraft=0)
+    result = levels(kraft=0)
 
-    assert update(found, FeatureChange("kraft.version", 0)) == []
-    assert "voters are static" in refusal(found, FeatureChange("kraft.version", 1))
+    assert update(result, FeatureChange("kraft.version", 0)) == []
+    assert "voters are static" in refusal(result, FeatureChange("kraft.version", 1))
 
 
 def test_a_feature_level_that_one_broker_does_not_support_is_refused() -> None:
     old = evolve(broker(2), features={MV: SUPPORTED[MV], SHARE: VersionRange(0, 1)})
-    found = levels(image_of(broker(1), old))
+    result = levels(image_of(broker(1), old))
 
-    assert update(found, FeatureChange(SHARE, 1)) == [(SHARE, 1)]
-    assert "broker 2 supports 0 to 1" in refusal(found, FeatureChange(SHARE, 2))
-    assert "broker 2" in refusal(found, FeatureChange("group.version", 1))
+    assert update(result, FeatureChange(SHARE, 1)) == [(SHARE, 1)]
+    assert "broker 2 supports 0 to 1" in refusal(result, FeatureChange(SHARE, 2))
+    assert "broker 2" in refusal(result, FeatureChange("group.version", 1))
 
 
 def test_registered_controllers_must_support_a_new_feature_level() -> None:
@@ -148,18 +151,18 @@ def test_the_required_level_of_a_feature_must_be_present_or_in_the_same_request(
 
 
 def test_enabling_elr_also_sets_a_cluster_wide_min_insync_replicas() -> None:
-    found = levels(at())
+    result = levels(at())
 
-    assert update(found, FeatureChange(ELR, 1)) == [("min.insync.replicas", "2"), (ELR, 1)]
+    assert update(result, FeatureChange(ELR, 1)) == [("min.insync.replicas", "2"), (ELR, 1)]
     assert update(levels(), FeatureChange(ELR, 1)) == []
     assert update(levels(), FeatureChange(ELR, 0, Upgrade.SAFE_DOWNGRADE)) == [(ELR, 0)]
 
 
 def test_one_refused_feature_change_refuses_all_and_the_last_duplicate_applies() -> None:
-    found = levels(at(share_version=1))
+    result = levels(at(share_version=1))
 
-    assert "nosuch" in refusal(found, FeatureChange(SHARE, 2), FeatureChange("nosuch", 1))
-    assert update(found, FeatureChange(SHARE, 9), FeatureChange(SHARE, 2)) == [(SHARE, 2)]
+    assert "nosuch" in refusal(result, FeatureChange(SHARE, 2), FeatureChange("nosuch", 1))
+    assert update(result, FeatureChange(SHARE, 9), FeatureChange(SHARE, 2)) == [(SHARE, 2)]
 
 
 async def test_a_cluster_at_an_old_metadata_version_is_upgraded_while_running(

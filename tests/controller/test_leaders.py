@@ -88,8 +88,8 @@ def test_the_effective_min_isr_of_a_partition_depends_on_its_own_replicas() -> N
 
     gone = after(image, leave(image, ONE, ControllerSettings()))
 
-    left = gone.topics["t"].partitions[1]
-    assert (left.isr, left.leader, left.elr) == ((2,), 2, (1,))
+    partition = gone.topics["t"].partitions[1]
+    assert (partition.isr, partition.leader, partition.elr) == ((2,), 2, (1,))
 
 
 def test_a_fenced_replica_is_not_elected() -> None:

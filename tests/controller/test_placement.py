@@ -42,14 +42,16 @@ def test_replicas_of_a_partition_are_on_different_racks() -> None:
 def test_replicas_are_distinct_and_an_active_broker_is_the_leader(
     nodes: list[tuple[str, bool]], partitions: int, factor: int, seed: int
 ) -> None:
-    known = [UsableBroker(id=NodeId(n), rack=rack, active=up) for n, (rack, up) in enumerate(nodes)]
-    if factor > len(known) or not any(up for _, up in nodes):
+    usable_brokers = [
+        UsableBroker(id=NodeId(n), rack=rack, active=up) for n, (rack, up) in enumerate(nodes)
+    ]
+    if factor > len(usable_brokers) or not any(up for _, up in nodes):
         with pytest.raises(KafkaError) as caught:
-            place(known, partitions, factor=factor, choose=Random(seed).randrange)
+            place(usable_brokers, partitions, factor=factor, choose=Random(seed).randrange)
         assert caught.value.code is ErrorCode.INVALID_REPLICATION_FACTOR
         return
 
-    placed = place(known, partitions, factor=factor, choose=Random(seed).randrange)
+    placed = place(usable_brokers, partitions, factor=factor, choose=Random(seed).randrange)
 
     assert len(placed) == partitions
     for replicas in placed:

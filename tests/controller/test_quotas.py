@@ -41,10 +41,10 @@ def after(before: MetadataImage, *changes: QuotaChange) -> dict[QuotaEntity, dic
 
 
 def refused(change: QuotaChange) -> KafkaError:
-    with pytest.raises(KafkaError) as found:
+    with pytest.raises(KafkaError) as result:
         alter_quotas(image(), change)
-    assert found.value.code is ErrorCode.INVALID_REQUEST
-    return found.value
+    assert result.value.code is ErrorCode.INVALID_REQUEST
+    return result.value
 
 
 def test_quotas_of_an_entity_can_be_set_changed_and_removed() -> None:

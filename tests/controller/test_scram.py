@@ -36,8 +36,8 @@ def test_keys_are_stored_and_the_salted_password_is_not() -> None:
 
     expected = []
     for mechanism in (SHA_256, SHA_512):
-        known = credential_of(mechanism, b"salted", salt=b"salt", iterations=4096)
-        keys = known.stored_key, known.server_key
+        credential = credential_of(mechanism, b"salted", salt=b"salt", iterations=4096)
+        keys = credential.stored_key, credential.server_key
         expected.append(UserScramCredentialRecord("ann", mechanism.number, b"salt", *keys, 4096))
     assert errors == {"ann": None}
     assert records == expected

@@ -160,10 +160,10 @@ def test_deleting_a_topic_is_refused_when_deletion_is_disabled() -> None:
 
 def test_topic_ids_are_random_uuids_whose_text_never_begins_with_a_dash() -> None:
     random = Random(1)
-    found = {new_topic_id(random.randbytes) for _ in range(500)}
+    result = {new_topic_id(random.randbytes) for _ in range(500)}
 
-    assert len(found) == 500
-    assert all(one[0] >> 2 != 62 and one[6] >> 4 == 4 and one[8] >> 6 == 2 for one in found)
+    assert len(result) == 500
+    assert all(one[0] >> 2 != 62 and one[6] >> 4 == 4 and one[8] >> 6 == 2 for one in result)
 
 
 def test_a_topic_id_whose_text_would_begin_with_a_dash_is_drawn_again() -> None:

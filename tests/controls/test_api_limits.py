@@ -13,8 +13,8 @@ from trio_kafka.testing.simulation import simulated_world
 
 async def offered(served: ServedBroker, key: int) -> tuple[int, int] | None:
     answer = await served.ask(ApiVersionsRequest("c", "1"), 3)
-    found = [one for one in answer.api_keys if one.api_key == key]
-    return (found[0].min_version, found[0].max_version) if found else None
+    api_keys = [api_key for api_key in answer.api_keys if api_key.api_key == key]
+    return (api_keys[0].min_version, api_keys[0].max_version) if api_keys else None
 
 
 async def test_an_api_is_offered_and_served_up_to_its_cap(autojump_clock: MockClock) -> None:
@@ -31,9 +31,9 @@ async def test_an_api_is_offered_and_served_up_to_its_cap(autojump_clock: MockCl
             async with served.connect() as other:
                 with pytest.raises((EOFError, ConnectionError)):
                     await other.ask(HeartbeatRequest("g", 1, "m"), 3)
-            found = served.broker.parts.apis.get(12)
-            assert found is not None
-            assert found.handler is handler.handler
+            result = served.broker.parts.apis.get(12)
+            assert result is not None
+            assert result.handler is handler.handler
 
         assert await offered(served, 12) == before
 

@@ -11,16 +11,16 @@ def test_clients_are_named_by_id_software_and_address():
         host, _, port = kafka.bootstrap.rpartition(":")
         with socket.create_connection((host, int(port))) as silent:
             kafka.wait_until(lambda: len(connected_clients(kafka.broker)) == 1)
-            (found,) = kafka.look(connected_clients)
-            assert str(found) == "without a request from 127.0.0.1:" + str(silent.getsockname()[1])
+            (result,) = kafka.look(connected_clients)
+            assert str(result) == "without a request from 127.0.0.1:" + str(silent.getsockname()[1])
         producer = Producer(
             {"bootstrap.servers": kafka.bootstrap, "client.id": "mine", "log_level": 0}
         )
         producer.produce("orders", b"a")
         producer.flush()
-        found = {str(one).partition(" from ")[0] for one in kafka.look(connected_clients)}
-        assert len(found) == 1
-        assert found.pop().startswith("'mine' (confluent-kafka-python ")
+        result = {str(one).partition(" from ")[0] for one in kafka.look(connected_clients)}
+        assert len(result) == 1
+        assert result.pop().startswith("'mine' (confluent-kafka-python ")
 
 
 def test_broker_without_connections_lists_no_clients():

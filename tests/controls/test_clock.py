@@ -16,17 +16,17 @@ def test_connected_member_survives_a_day_advance_unless_hold_is_false(protocol):
         client = consumer(kafka, **{"group.protocol": protocol})
         try:
             kafka.produce("orders", b"a")
-            assert [one.value() for one in client.consume(1, timeout=10)] == [b"a"]
+            assert [message.value() for message in client.consume(1, timeout=10)] == [b"a"]
             kafka.wait_for_group("g", state="Stable", members=1)
             kafka.advance(hours=24)
             assert len(kafka.group("g").members) == 1
             kafka.produce("orders", b"b")
-            assert [one.value() for one in client.consume(1, timeout=10)] == [b"b"]
+            assert [message.value() for message in client.consume(1, timeout=10)] == [b"b"]
 
             kafka.advance(seconds=46, hold=False)
             assert kafka.group("g").members == ()
             kafka.produce("orders", b"c")
-            assert [one.value() for one in client.consume(1, timeout=20)] == [b"c"]
+            assert [message.value() for message in client.consume(1, timeout=20)] == [b"c"]
         finally:
             client.close()
 
@@ -39,11 +39,11 @@ def test_advance_of_a_day_takes_few_steps_despite_two_connected_consumers():
         try:
             kafka.produce("orders", b"a")
             for client in clients:
-                assert [one.value() for one in client.consume(1, timeout=10)] == [b"a"]
+                assert [message.value() for message in client.consume(1, timeout=10)] == [b"a"]
             assert kafka.advance(hours=24) < 1_500  # 170,000 long polls of each client
             kafka.produce("orders", b"b")
             for client in clients:
-                assert [one.value() for one in client.consume(1, timeout=10)] == [b"b"]
+                assert [message.value() for message in client.consume(1, timeout=10)] == [b"b"]
         finally:
             for client in clients:
                 client.close()

@@ -100,9 +100,9 @@ def test_another_thread_waits_for_releases_and_removes_a_rule(
         held.release()
         assert producer.flush(20) == 0
 
-    assert [one.value for one in kafka.records("orders")] == [b"a"]
-    found = controls.wait_for_requests(3, "Produce", topic="orders")
-    assert len(found) == len(controls.requests("Produce", client_id="rdkafka")) == 3
+    assert [record.value for record in kafka.records("orders")] == [b"a"]
+    result = controls.wait_for_requests(3, "Produce", topic="orders")
+    assert len(result) == len(controls.requests("Produce", client_id="rdkafka")) == 3
     with pytest.raises(RemovedError):
         held.wait(5)
     with pytest.raises(trio.TooSlowError):
@@ -145,7 +145,7 @@ def test_versions_are_capped_and_restored(kafka: Kafka, controls: BlockingContro
     controls.record()
 
     assert send(kafka, b"c").flush(20) == 0
-    assert {one.version for one in controls.requests("Produce")} == {9}
+    assert {request.version for request in controls.requests("Produce")} == {9}
 
 
 def test_rule_and_interceptor_apply_after_the_broker_is_killed_and_started() -> None:

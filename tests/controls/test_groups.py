@@ -8,7 +8,7 @@ from tests.apis.test_k09_offset_fetch import commit
 from tests.testing.kafka.kit import consumer
 from tests.trio_kafka_metrics.kit import harness
 from trio_kafka.controls.groups import describe_group
-from trio_kafka.testing.kafka.in_loop import NotReachedError
+from trio_kafka.testing.kafka.waiting import NotReachedError
 
 
 def test_group_description_has_members_offsets_and_lag(kafka):

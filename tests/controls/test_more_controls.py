@@ -86,9 +86,9 @@ async def test_interceptor_can_remove_itself_and_add_rules_while_running(
             faults.add(FaultRule(api="Produce", error=MOVED, times=1))
             return await forward(request)
 
-        found = [(await produce(served, "t", batch(b"a"))).error_code for _ in range(3)]
+        result = [(await produce(served, "t", batch(b"a"))).error_code for _ in range(3)]
 
-        assert found == [0, MOVED, 0]
+        assert result == [0, MOVED, 0]
 
 
 async def test_interceptor_can_answer_metadata_with_a_stale_leader(

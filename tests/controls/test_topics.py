@@ -26,7 +26,7 @@ def test_delete_records_deletes_the_records_before_an_offset(kafka):
     kafka.produce("new", b"a", b"b", b"c")
 
     assert kafka.delete_records("new", before=2) == {0: 2}
-    assert [one.value for one in kafka.records("new")] == [b"c"]
+    assert [record.value for record in kafka.records("new")] == [b"c"]
 
     assert kafka.delete_records("new", partition=0) == {0: 3}
     assert kafka.records("new") == []
@@ -38,7 +38,7 @@ def test_threads_produce_concurrently_to_a_missing_topic(kafka):
     with ThreadPoolExecutor(len(texts)) as pool:
         for job in [pool.submit(kafka.produce, "new", text) for text in texts]:
             assert len(job.result()) == 1
-    assert sorted(one.text for one in kafka.records("new")) == texts
+    assert sorted(record.text for record in kafka.records("new")) == texts
 
 
 def test_tasks_produce_concurrently_to_a_missing_topic(kafka):

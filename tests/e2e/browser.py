@@ -80,10 +80,10 @@ def errors_of(driver: Chrome) -> list[str]:
 
 
 def _need(program: str) -> str:
-    found = shutil.which(program)
-    if found is None:
+    result = shutil.which(program)
+    if result is None:
         pytest.skip(f"{program} is not installed: {_NEEDED}")
-    return found
+    return result
 
 
 def _options(binary: str, directory: str) -> ChromeOptions:
@@ -114,12 +114,12 @@ def _end(directory: str) -> None:
 
 def processes_of(directory: str) -> list[int]:
     """Those of a browser: each has its directory in its command line; a zombie has none."""
-    found = []
+    result = []
     for place in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it has ended meanwhile
             if directory.encode() in (place / "cmdline").read_bytes():
-                found.append(int(place.name))
-    return found
+                result.append(int(place.name))
+    return result
 
 
 def log_in(driver: Chrome, password: str) -> None:

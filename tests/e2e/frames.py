@@ -102,13 +102,13 @@ def request_classes() -> Mapping[int, type[Any]]:
         import_module(found.name)
         for found in pkgutil.iter_modules(messages.__path__, f"{messages.__name__}.")
     ]
-    found = {
+    result = {
         value: value.__dict__["__message__"]
         for module in modules
         for value in vars(module).values()
         if isinstance(value, type) and isinstance(value.__dict__.get("__message__"), Message)
     }
-    return {m.key: cls for cls, m in found.items() if m.kind == "request" and m.key is not None}
+    return {m.key: cls for cls, m in result.items() if m.kind == "request" and m.key is not None}
 
 
 @define(eq=False)

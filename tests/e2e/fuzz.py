@@ -182,12 +182,14 @@ def topic_ids(address: Address) -> Sequence[bytes]:
     request = MetadataRequest(
         [MetadataRequestTopic(name=name) for name in TOPICS], allow_auto_topic_creation=False
     )
-    asked = Sent(key=3, version=12, correlation=0, data=request_frame(request, 12), request=request)
+    sent = Sent(key=3, version=12, correlation=0, data=request_frame(request, 12), request=request)
     with socket.create_connection(address, PATIENCE_S) as connection:
-        connection.sendall(asked.data)
+        connection.sendall(sent.data)
         with connection.makefile("rb") as answers:
-            found = {one.name: one.topic_id for one in asked.read(next(frames_of(answers))).topics}
-    return [found[name] for name in TOPICS]
+            result = {
+                topic.name: topic.topic_id for topic in sent.read(next(frames_of(answers))).topics
+            }
+    return [result[name] for name in TOPICS]
 
 
 def show(burst: Burst) -> str:

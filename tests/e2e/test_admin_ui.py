@@ -41,8 +41,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[BrokerPro
 
 @pytest.fixture(scope="module")
 def started() -> Iterator[Chrome]:
-    with browser() as found:
-        yield found
+    with browser() as result:
+        yield result
 
 
 @pytest.fixture
@@ -67,8 +67,8 @@ def find(driver: Chrome, selector: str) -> WebElement:
 def texts(driver: Chrome, selector: str) -> list[str]:
     """Read at one moment: elements come and go."""
     script = "return [...document.querySelectorAll(arguments[0])].map(one => one.innerText)"
-    found: list[str] = driver.execute_script(script, selector)
-    return found
+    result: list[str] = driver.execute_script(script, selector)
+    return result
 
 
 def wait_for_refresh(driver: Chrome) -> None:
@@ -123,7 +123,7 @@ def test_table_stays_sorted_after_a_refresh(driver: Chrome, ui: str) -> None:
 
     def click(head: str) -> None:
         buttons = driver.find_elements(By.CSS_SELECTOR, "#plugins th button")
-        next(one for one in buttons if one.text.startswith(head)).click()
+        next(button for button in buttons if button.text.startswith(head)).click()
 
     click("plugin")
     assert first_cells(driver, "plugins") == sorted(usual) != usual
@@ -133,7 +133,7 @@ def test_table_stays_sorted_after_a_refresh(driver: Chrome, ui: str) -> None:
     assert first_cells(driver, "plugins") == sorted(usual, reverse=True)
     click("order")
     wait_for_refresh(driver)
-    orders = [int(one) for one in texts(driver, "#plugins tbody td:nth-child(8)")]
+    orders = [int(text) for text in texts(driver, "#plugins tbody td:nth-child(8)")]
     assert orders == sorted(orders, reverse=True) != sorted(orders)
     assert texts(driver, "th[aria-sort=descending]") == ["order"]
 
@@ -233,7 +233,7 @@ def test_filter_hides_rows_without_its_words_also_after_a_refresh(driver: Chrome
     find(driver, "#filter").send_keys("CHECKPOINT")
 
     def shown() -> list[str]:
-        return [one for one in texts(driver, "#jobs tbody tr:not([hidden])") if one]
+        return [text for text in texts(driver, "#jobs tbody tr:not([hidden])") if text]
 
     for _ in range(2):
         assert 0 < len(shown()) < total

@@ -114,7 +114,7 @@ def test_reload_that_blocks_in_its_start_fails_and_the_old_generation_keeps_serv
         blocked = lines_with(broker, "loop blocked")  # a busy machine may hold it up, too
         assert any("plugin=harm" in line for line in blocked)
         main(["plugin", "list", "--bootstrap", broker.bootstrap])
-        (row,) = [one for one in capsys.readouterr().out.splitlines() if one.startswith("harm")]
+        (row,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("harm")]
         assert "ready" in row
         assert lines_with(broker, "Traceback") == []
 

@@ -35,9 +35,9 @@ def test_page_errors_are_the_errors_of_the_browser_console(driver: Chrome) -> No
 
 
 def test_wait_until_waits_for_a_true_value_or_times_out(driver: Chrome) -> None:
-    found = iter([None, "", "there"])
+    result = iter([None, "", "there"])
 
-    assert wait_until(driver, lambda _: next(found)) == "there"
+    assert wait_until(driver, lambda _: next(result)) == "there"
     with pytest.raises(TimeoutException):
         wait_until(driver, lambda seen: seen.title == "never", 0.1)
 
@@ -67,6 +67,6 @@ def test_browser_test_is_skipped_without_an_installed_browser(
 ) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None if name == missing else f"/{name}")
 
-    wanted = f"{missing} is not installed: apt-get install chromium chromium-driver"
-    with pytest.raises(pytest.skip.Exception, match=wanted), browser():
+    expected = f"{missing} is not installed: apt-get install chromium chromium-driver"
+    with pytest.raises(pytest.skip.Exception, match=expected), browser():
         pass

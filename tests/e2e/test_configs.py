@@ -75,8 +75,8 @@ def test_librdkafka_sets_all_settings_of_a_topic(shared_broker: BrokerProcess) -
     admin = AdminClient(settings(shared_broker))
     admin.alter_configs([resource])[resource].result(WAIT_S)
 
-    found = described(shared_broker, ResourceType.TOPIC, topic)
-    assert (found[RETENTION].value, found["segment.bytes"].value) == ("7", "1073741824")
+    result = described(shared_broker, ResourceType.TOPIC, topic)
+    assert (result[RETENTION].value, result["segment.bytes"].value) == ("7", "1073741824")
 
 
 @pytest.mark.parametrize(

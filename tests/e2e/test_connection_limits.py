@@ -74,7 +74,7 @@ def test_connections_above_the_limit_of_an_address_close_without_harm_to_earlier
         one.close()
     kafka.wait_until(lambda: len(connected_clients(kafka.broker)) <= first)
     assert ask_api_versions(address(kafka))
-    assert [one.text for one in kafka.records("orders")] == ["before", "after"]
+    assert [record.text for record in kafka.records("orders")] == ["before", "after"]
 
 
 @pytest.mark.kafka(settings={"max.connections": "5"})

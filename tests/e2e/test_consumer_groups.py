@@ -168,18 +168,20 @@ def test_heartbeat_interval_can_be_set_per_group(
     group.create("a", 1)
     admin = AdminClient(settings(shared_broker))
     resource = ConfigResource(ResourceType.GROUP, group.prefix)
-    wanted = "consumer.heartbeat.interval.ms"
+    expected = "consumer.heartbeat.interval.ms"
 
     def alter(value: int) -> None:
-        change = ConfigEntry(wanted, str(value), incremental_operation=AlterConfigOpType.SET)
-        asked = ConfigResource(ResourceType.GROUP, group.prefix, incremental_configs=[change])
-        admin.incremental_alter_configs([asked])[asked].result(_LIMIT_S)
+        change = ConfigEntry(expected, str(value), incremental_operation=AlterConfigOpType.SET)
+        config_resource = ConfigResource(
+            ResourceType.GROUP, group.prefix, incremental_configs=[change]
+        )
+        admin.incremental_alter_configs([config_resource])[config_resource].result(_LIMIT_S)
 
     alter(HEARTBEAT_MS + 200)
     group.add("one")
     group.wait_for(1)
 
     described = admin.describe_configs([resource])[resource].result(_LIMIT_S)
-    assert described[wanted].value == str(HEARTBEAT_MS + 200)
+    assert described[expected].value == str(HEARTBEAT_MS + 200)
     with pytest.raises(Exception, match="INVALID_CONFIG"):
         alter(HEARTBEAT_MS - 1)

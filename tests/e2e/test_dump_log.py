@@ -31,8 +31,8 @@ def partition(own_broker: BrokerProcess) -> Path:
 
 
 def log_directory(broker: BrokerProcess) -> Path:
-    [found] = [path.parent for path in broker.data.rglob("meta.properties")]
-    return found
+    [result] = [path.parent for path in broker.data.rglob("meta.properties")]
+    return result
 
 
 def dump(tool: AskTool, files: Sequence[Path], *options: str) -> str:
@@ -101,13 +101,13 @@ def test_kafkas_decoder_reads_the_committed_offsets(
 ) -> None:
     topic = new_topic(own_broker, 2)
     consumer = Consumer(settings(own_broker, group_id="readers"))
-    wanted = [TopicPartition(topic, 0, 7), TopicPartition(topic, 1, 8)]
-    consumer.commit(offsets=wanted, asynchronous=False)
+    expected = [TopicPartition(topic, 0, 7), TopicPartition(topic, 1, 8)]
+    consumer.commit(offsets=expected, asynchronous=False)
     consumer.close()
     own_broker.stop()
     logs = log_directory(own_broker).glob("__consumer_offsets-*/*.log")
 
-    text = dump(kafka_tool, [one for one in logs if one.stat().st_size], "--offsets-decoder")
+    text = dump(kafka_tool, [log for log in logs if log.stat().st_size], "--offsets-decoder")
 
     for partition, offset in ((0, 7), (1, 8)):
         key = f'"group":"readers","topic":"{topic}","partition":{partition}'
@@ -132,7 +132,7 @@ def compacted(own_broker: BrokerProcess) -> Path:
         producer.produce(topic, value, key=b"%d" % (number % KEYS))
         producer.poll(0)
     producer.flush(60)
-    found = log_directory(own_broker) / f"{topic}-0"
+    result = log_directory(own_broker) / f"{topic}-0"
     change = ConfigEntry(
         "log.cleaner.backoff.ms", "100", incremental_operation=AlterConfigOpType.SET
     )
@@ -141,11 +141,11 @@ def compacted(own_broker: BrokerProcess) -> Path:
     (done,) = admin.incremental_alter_configs([broker]).values()
     done.result(30)
     deadline = time.monotonic() + 60
-    while (found.parent / "cleaner-offset-checkpoint").exists() is False:
+    while (result.parent / "cleaner-offset-checkpoint").exists() is False:
         assert time.monotonic() < deadline
         time.sleep(0.1)
     own_broker.stop()
-    return found
+    return result
 
 
 def test_compacted_segments_are_valid_and_hold_the_last_record_of_each_key(
@@ -157,9 +157,9 @@ def test_compacted_segments_are_valid_and_hold_the_last_record_of_each_key(
     text = dump(kafka_tool, segments, "--print-data-log")
     checked = dump(kafka_tool, indexes, "--verify-index-only")
 
-    found = re.findall(r"key: (\d+) payload: (\d{7})", text)
-    assert len(found) < len(VALUES) - MIB // 1000
-    assert dict(found) == {str(n % KEYS): f"{n:07}" for n in range(len(VALUES))}
+    result = re.findall(r"key: (\d+) payload: (\d{7})", text)
+    assert len(result) < len(VALUES) - MIB // 1000
+    assert dict(result) == {str(n % KEYS): f"{n:07}" for n in range(len(VALUES))}
     assert set(re.findall(r"isvalid: (\w+)", text)) == {"true"}
     assert "Mismatches" not in checked
     assert "out of order" not in checked.lower()

@@ -56,13 +56,13 @@ class Controlled:
             at = TopicPartition(topic, partition, 0)
             _, end = consumer.get_watermark_offsets(at, timeout=TIMEOUT_S)
             consumer.assign([at])
-            found: list[bytes] = []
-            while len(found) < end:
+            result: list[bytes] = []
+            while len(result) < end:
                 message = consumer.poll(TIMEOUT_S)
                 assert message is not None
                 assert message.error() is None
-                found.append(message.value())
-            return found
+                result.append(message.value())
+            return result
         finally:
             consumer.close()
 
@@ -72,8 +72,8 @@ def running() -> Iterator[Controlled]:
     command = [sys.executable, "-m", "trio_kafka", "start", "--testing", "--with-parent"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
-        found = json.loads(process.stdout.readline())
-        yield Controlled(found["bootstrap"], found["testing"][0])
+        result = json.loads(process.stdout.readline())
+        yield Controlled(result["bootstrap"], result["testing"][0])
         process.terminate()
 
 
@@ -152,18 +152,18 @@ def test_librdkafka_reads_all_records_after_errors_and_damage(broker: Controlled
         broker.client(group_id="g", client_id="app", check_crcs=True, fetch_error_backoff_ms=10)
     )
     consumer.assign([TopicPartition(topic, 0, 0)])
-    found: list[bytes] = []
+    result: list[bytes] = []
     errors: list[str] = []
     end = time.monotonic() + TIMEOUT_S
-    while len(found) < 3 and time.monotonic() < end:
+    while len(result) < 3 and time.monotonic() < end:
         message = consumer.poll(1)
         if message is not None and message.error() is None:
-            found.append(message.value())
+            result.append(message.value())
         elif message is not None:
             errors.append(message.error().name())
     consumer.close()
 
-    assert found == [b"a", b"b", b"c"]
+    assert result == [b"a", b"b", b"c"]
     assert [broker.hits(name) for name in rules] == [1, 1, 1, 1]
     assert "_BAD_MSG" in errors, "of the damaged records"
 
@@ -224,7 +224,7 @@ def test_java_client_writes_and_reads_each_record_once_despite_request_faults(
     one_in_flight = "max.in.flight.requests.per.connection=1"
     retries = ("retries=20", "retry.backoff.ms=20")
     properties = ("request.timeout.ms=2000", "linger.ms=0", one_in_flight, *retries)
-    options = [word for one in properties for word in ("--command-property", one)]
+    options = [word for property_ in properties for word in ("--command-property", property_)]
     java(broker, "ConsoleProducer", "--topic", topic, *options, stdin=b"a\nb\nc\n")
     assert [broker.hits(name) for name in writes] == [1] * len(verdicts)
     assert broker.values(topic) == [b"a", b"b", b"c"]

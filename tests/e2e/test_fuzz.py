@@ -115,11 +115,13 @@ def test_fuzzer_bursts_are_reproducible_and_cover_every_api_version(
     def frames(number: int) -> list[Any]:
         return list(make_burst(7, number, served, [bytes(16)] * 12).sent)
 
-    said = {(one.key, one.version) for number in range(4000) for one in frames(number)}
+    said = {(frame.key, frame.version) for number in range(4000) for frame in frames(number)}
     assert said == {
         (key, version)
         for key, (first, last) in served.items()
         for version in range(first if key else 3, last + 1)  # Produce 0 to 2: listed, not served
     }
-    assert [str(one.request) for one in frames(5)] == [str(one.request) for one in frames(5)]
+    assert [str(frame.request) for frame in frames(5)] == [
+        str(frame.request) for frame in frames(5)
+    ]
     assert len(set(HARMS)) == 10

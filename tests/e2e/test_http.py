@@ -106,9 +106,9 @@ def test_start_prints_the_address_of_the_http_listener(tmp_path: Path) -> None:
         try:
             assert process.stdout is not None
             lines = [process.stdout.readline() for _ in range(4)]
-            found = re.search(r"curl (http://\S+)/readyz", lines[-1])
-            assert found is not None, lines
-            with urllib.request.urlopen(f"{found[1]}/healthz", timeout=10) as answer:
+            match = re.search(r"curl (http://\S+)/readyz", lines[-1])
+            assert match is not None, lines
+            with urllib.request.urlopen(f"{match[1]}/healthz", timeout=10) as answer:
                 assert json.load(answer) == {"status": "alive"}
         finally:
             process.send_signal(signal.SIGINT)

@@ -380,7 +380,7 @@ async def test_commit_and_fetch_of_offsets_of_many_partitions_do_not_block_the_l
         async with beside_an_echo("many offsets", broker), broker.connect() as client:
             for _ in range(3):
                 answer = await client.ask(request, 9)
-                found = await client.ask(asked, 9)
+                result = await client.ask(asked, 9)
 
-        assert not any(one.error_code for one in answer.topics[0].partitions)
-        assert len(found.groups[0].topics[0].partitions) == count
+        assert not any(partition.error_code for partition in answer.topics[0].partitions)
+        assert len(result.groups[0].topics[0].partitions) == count

@@ -9,6 +9,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from tests.benchmarks.brokers import apache_kafka_command
+from tests.conftest import BRIEF_REBALANCE
 from tests.e2e.clients import new_topic, read, settings, values_of
 from tests.installed import APACHE_KAFKA, need_or_skip
 from tests.lanes import offset_below
@@ -47,8 +48,8 @@ def committed(broker: BrokerProcess, topic: str) -> int:
     try:
         while True:
             try:
-                (found,) = consumer.committed([TopicPartition(topic, 0)], timeout=TIMEOUT_S)
-                return int(found.offset)
+                (result,) = consumer.committed([TopicPartition(topic, 0)], timeout=TIMEOUT_S)
+                return int(result.offset)
             except KafkaException as error:
                 if not error.args[0].retriable() and error.args[0].code() not in STARTING:
                     raise
@@ -81,13 +82,13 @@ def continue_in_turn(tmp_path: Path, first: str, turns: int) -> None:
         home = tmp_path / f"{number}-{name}"
         theirs = home / "data" / "log"
         if name == "trio-kafka":
-            broker = broker_process(home, ROLLS, f"log.dirs={data}")
+            broker = broker_process(home, ROLLS, BRIEF_REBALANCE, f"log.dirs={data}")
             home.mkdir()
         else:
             theirs.parent.mkdir(parents=True)
             if number:
                 shutil.copytree(data, theirs)
-            broker = broker_process(home, ROLLS, command=apache_kafka_command)
+            broker = broker_process(home, ROLLS, BRIEF_REBALANCE, command=apache_kafka_command)
         with broker as running:
             if number == 0:
                 topic = new_topic(running)

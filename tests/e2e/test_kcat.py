@@ -11,10 +11,10 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def kcat() -> str:
-    found = shutil.which("kcat")
-    if found is None:
+    result = shutil.which("kcat")
+    if result is None:
         pytest.skip("kcat is not installed")
-    return found
+    return result
 
 
 def run(*command: str, stdin: str = "") -> str:

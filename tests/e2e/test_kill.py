@@ -15,6 +15,7 @@ import pytest
 import trio
 from confluent_kafka import Producer
 
+from tests.conftest import BRIEF_REBALANCE
 from tests.e2e.clients import new_topic, read, settings, values_of
 from tests.sim.clients import Clients
 from tests.sim.committers import Committers
@@ -53,7 +54,8 @@ def serving(directory: Path, port: int, *more: str) -> Iterator[BrokerProcess]:
     data, log = directory / "data", directory / "broker.log"
     data.mkdir(exist_ok=True)
     began = time.perf_counter()
-    with child_process(trio_kafka_command(port, data, more), log) as process:
+    command = trio_kafka_command(port, data, (BRIEF_REBALANCE, *more))
+    with child_process(command, log) as process:
         address = (LOOPBACK, port)
         wait_until_serving(address, process, log, timeout_s=60)
         took = time.perf_counter() - began

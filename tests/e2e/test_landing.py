@@ -19,6 +19,7 @@ from selenium.common.exceptions import TimeoutException
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 
+from tests.conftest import BRIEF_REBALANCE
 from tests.e2e.browser import browser, errors_of, wait_until
 from tests.e2e.landing_load import load
 from tests.lanes import sampled
@@ -54,8 +55,8 @@ UNFOLDED = """document.querySelectorAll("#live details").forEach((part) => { par
 
 @pytest.fixture(scope="module")
 def started() -> Iterator[Chrome]:
-    with browser() as found:
-        yield found
+    with browser() as result:
+        yield result
 
 
 @pytest.fixture
@@ -78,7 +79,8 @@ def landing(
 ) -> Iterator[tuple[str, bool]]:
     """Address of the landing page of a broker under load, and whether it has troubles."""
     http = f"http://127.0.0.1:{unused_port()}"
-    settings = (f"plugin.http.listeners={http}", f"plugin.admin.refresh.ms={REFRESH_MS}")
+    refresh = f"plugin.admin.refresh.ms={REFRESH_MS}"
+    settings = (f"plugin.http.listeners={http}", refresh, BRIEF_REBALANCE)
     with (
         broker_process(tmp_path_factory.mktemp("broker"), *settings) as broker,
         load(broker, troubles=request.param) as clients,

@@ -27,7 +27,10 @@ def has_ipv6() -> bool:
 
 def where_brokers_are(bootstrap: str) -> set[str]:
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    return {f"{one.host}:{one.port}" for one in admin.list_topics(timeout=WAIT_S).brokers.values()}
+    return {
+        f"{broker.host}:{broker.port}"
+        for broker in admin.list_topics(timeout=WAIT_S).brokers.values()
+    }
 
 
 def produce(bootstrap: str, value: bytes) -> None:

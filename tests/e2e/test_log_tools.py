@@ -56,10 +56,10 @@ def kafkas_view(tool: AskTool, folder: Path) -> dict[str, list[dict[str, Any]]]:
         "__consumer_offsets": "--offsets-decoder",
         "__cluster_metadata": "--cluster-metadata-decoder",
     }.get(folder.name.rpartition("-")[0], "--print-data-log")
-    found: dict[str, list[dict[str, Any]]] = {}
+    result: dict[str, list[dict[str, Any]]] = {}
     for name, piece in kafkas_pieces(dump(tool, files, decoder)):
-        found.setdefault(name, []).append(piece)
-    return found
+        result.setdefault(name, []).append(piece)
+    return result
 
 
 def test_trio_kafka_and_apache_kafka_log_tools_read_the_same_contents(
@@ -81,8 +81,8 @@ def test_trio_kafka_and_apache_kafka_log_tools_read_the_same_contents(
         ours = by_file(rows)
         for name, pieces in kafkas_view(kafka_tool, folder).items():
             assert len(pieces) == len(ours[name]), (folder, name)
-            for want, found in zip(pieces, ours[name], strict=True):
-                assert same(want, found) == want, (folder, name)
+            for want, result in zip(pieces, ours[name], strict=True):
+                assert same(want, result) == want, (folder, name)
             compared += len(pieces)
     assert len(folders) >= len(CODECS) + 3
     assert compared > 300 * len(CODECS)

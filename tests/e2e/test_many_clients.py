@@ -57,7 +57,7 @@ def test_pipelined_produce_requests_are_answered_in_order_and_append_each_record
                 batches = [
                     protocol.record_batch([b"%d %d" % (client, first + n)]) for n in range(DEPTH)
                 ]
-                requests = [protocol.produce_request(topic, one, acks) for one in batches]
+                requests = [protocol.produce_request(topic, batch, acks) for batch in batches]
                 connection.send(
                     b"".join(numbered(one, first + n) for n, one in enumerate(requests))
                 )
@@ -71,11 +71,11 @@ def test_pipelined_produce_requests_are_answered_in_order_and_append_each_record
 
     run_at_once(write)
 
-    found = [
+    result = [
         bytes(message.value()) for message in read(shared_broker, topic, CLIENTS * bursts * DEPTH)
     ]
     for client in range(CLIENTS):
-        mine = [value for value in found if value.startswith(b"%d " % client)]
+        mine = [value for value in result if value.startswith(b"%d " % client)]
         assert mine == [b"%d %d" % (client, n) for n in range(bursts * DEPTH)]
 
 

@@ -44,7 +44,7 @@ def read_with_confluent(bootstrap: str) -> Messages:
     while len(messages) < COUNT:
         messages += consumer.consume(COUNT, 5)
     consumer.close()
-    return [(one.offset(), json.loads(one.value() or b"")) for one in messages]
+    return [(message.offset(), json.loads(message.value() or b"")) for message in messages]
 
 
 def read_with_kafka_python(bootstrap: str) -> Messages:
@@ -58,7 +58,7 @@ def read_with_kafka_python(bootstrap: str) -> Messages:
     while len(messages) < COUNT:
         messages += consumer.poll(5000).get(at, [])
     consumer.close()
-    return [(one.offset, json.loads(one.value)) for one in messages]
+    return [(message.offset, json.loads(message.value)) for message in messages]
 
 
 def read_with_aiokafka(bootstrap: str) -> Messages:
@@ -74,7 +74,7 @@ def read_with_aiokafka(bootstrap: str) -> Messages:
             messages = [await consumer.getone(at) for _ in range(COUNT)]
         finally:
             await consumer.stop()
-        return [(one.offset, json.loads(one.value)) for one in messages]
+        return [(message.offset, json.loads(message.value)) for message in messages]
 
     return asyncio.run(read())
 

@@ -29,13 +29,13 @@ def written(broker: BrokerProcess, partitions: int = 2) -> str:
 
 
 def read_some(consumer: Consumer, count: int) -> list[bytes]:
-    found: list[bytes] = []
-    while len(found) < count:
+    result: list[bytes] = []
+    while len(result) < count:
         message = consumer.poll(WAIT_S)
         assert message is not None
         assert message.error() is None, message.error()
-        found.append(message.value())
-    return found
+        result.append(message.value())
+    return result
 
 
 def test_librdkafka_consumer_continues_at_its_committed_offset_after_a_restart(
@@ -56,7 +56,7 @@ def test_librdkafka_consumer_continues_at_its_committed_offset_after_a_restart(
     broker = restart(broker)
     second = Consumer(settings(broker, group_id=group, auto_offset_reset="earliest"))
     told = second.committed([TopicPartition(topic, n) for n in range(2)], timeout=WAIT_S)
-    assert [(one.offset, one.metadata or "") for one in told] == [(7, ""), (5, "five")]
+    assert [(record.offset, record.metadata or "") for record in told] == [(7, ""), (5, "five")]
     second.assign([TopicPartition(topic, 0)])
     assert read_some(second, 2) == [b"7", b"8"]
     second.close()
@@ -65,15 +65,20 @@ def test_librdkafka_consumer_continues_at_its_committed_offset_after_a_restart(
 def test_admin_client_alters_and_lists_committed_offsets(shared_broker: BrokerProcess) -> None:
     topic, group = written(shared_broker), group_of(assigned="admin")
     admin = AdminClient(settings(shared_broker))
-    wanted = [TopicPartition(topic, 0, 3), TopicPartition(topic, 1, 4)]
+    expected = [TopicPartition(topic, 0, 3), TopicPartition(topic, 1, 4)]
 
-    asked = [ConsumerGroupTopicPartitions(group, wanted)]
-    altered = admin.alter_consumer_group_offsets(asked)[group].result(WAIT_S)
-    assert all(one.error is None for one in altered.topic_partitions)
+    consumer_group_topic_partitions = [ConsumerGroupTopicPartitions(group, expected)]
+    altered = admin.alter_consumer_group_offsets(consumer_group_topic_partitions)[group].result(
+        WAIT_S
+    )
+    assert all(partition.error is None for partition in altered.topic_partitions)
 
     listed = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])
-    found = listed[group].result(WAIT_S).topic_partitions
-    assert sorted((one.partition, one.offset) for one in found) == [(0, 3), (1, 4)]
+    topic_partitions = listed[group].result(WAIT_S).topic_partitions
+    assert sorted((record.partition, record.offset) for record in topic_partitions) == [
+        (0, 3),
+        (1, 4),
+    ]
 
 
 PROGRAM = """

@@ -17,8 +17,8 @@ WITHIN_S = 30
 def test_librdkafka_reads_old_message_sets_and_records_written_after_them(tmp_path: Path) -> None:
     with broker_process(tmp_path) as broker:
         admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-        wanted = [NewTopic("old", len(NAMES), 1)]
-        admin.create_topics(wanted)["old"].result(WITHIN_S)
+        expected = [NewTopic("old", len(NAMES), 1)]
+        admin.create_topics(expected)["old"].result(WITHIN_S)
     for number, name in enumerate(NAMES):
         directory = tmp_path / "data" / f"old-{number}"
         for file in directory.iterdir():
@@ -32,7 +32,7 @@ def test_librdkafka_reads_old_message_sets_and_records_written_after_them(tmp_pa
         for number in range(len(NAMES)):
             producer.produce("old", b"new", b"key", partition=number)
         assert not producer.flush(WITHIN_S)
-        found = {name: read(client, number) for number, name in enumerate(NAMES)}
+        result = {name: read(client, number) for number, name in enumerate(NAMES)}
         admin = AdminClient(client)
         at = TopicPartition("old", NAMES.index("v1-gzip.bin"))
         largest = admin.list_offsets({at: OffsetSpec.for_timestamp(1)})[at].result(WITHIN_S)
@@ -41,8 +41,10 @@ def test_librdkafka_reads_old_message_sets_and_records_written_after_them(tmp_pa
         records = [
             record for _, message in messages(SETS[name]) for record in read_legacy_records(message)
         ]
-        assert found[name][:-1] == [(one.offset, one.key, one.value) for one in records]
-        assert found[name][-1] == (records[-1].offset + 1, b"key", b"new")
+        assert result[name][:-1] == [
+            (record.offset, record.key, record.value) for record in records
+        ]
+        assert result[name][-1] == (records[-1].offset + 1, b"key", b"new")
     assert largest.offset == 100
 
 
@@ -53,12 +55,12 @@ def read(client: dict[str, object], partition: int) -> list[tuple[int, bytes, by
         at = TopicPartition("old", partition, 100)
         _, end = consumer.get_watermark_offsets(at, timeout=WITHIN_S)
         consumer.assign([at])
-        found: list[tuple[int, bytes, bytes]] = []
-        while not found or found[-1][0] < end - 1:
+        result: list[tuple[int, bytes, bytes]] = []
+        while not result or result[-1][0] < end - 1:
             message = consumer.poll(WITHIN_S)
             assert message is not None
             assert message.error() is None
-            found.append((message.offset(), message.key(), message.value()))
-        return found
+            result.append((message.offset(), message.key(), message.value()))
+        return result
     finally:
         consumer.close()

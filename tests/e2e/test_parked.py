@@ -56,8 +56,8 @@ def test_hundred_parked_fetches_do_not_delay_requests_with_one_io_thread(
 
         with witness(broker, other), connect(broker.address, SMALL) as maker:
             for n in range(20):  # each takes the one token, and gives it back while it waits
-                made = CreateTopicsRequest([CreatableTopic(f"made-{n}", 1, 1)], timeout_ms=9000)
-                maker.call(request_frame(made, 5))
+                request = CreateTopicsRequest([CreatableTopic(f"made-{n}", 1, 1)], timeout_ms=9000)
+                maker.call(request_frame(request, 5))
         for poller in pollers[:40]:
             poller.socket.close()
         wait_until_parked(broker, 60)
@@ -81,8 +81,8 @@ def test_limiter_tokens_return_when_clients_disconnect_with_waiting_requests(
 
     for n in range(50):
         with connect(broker.address, SMALL) as leaving:
-            made = CreateTopicsRequest([CreatableTopic(f"left-{n}", 1, 1)], timeout_ms=9000)
-            leaving.send(request_frame(made, 5) + poll(topic))
+            request = CreateTopicsRequest([CreatableTopic(f"left-{n}", 1, 1)], timeout_ms=9000)
+            leaving.send(request_frame(request, 5) + poll(topic))
 
     quiet_tree(broker)
     with connect(broker.address, SMALL) as connection:
@@ -91,5 +91,5 @@ def test_limiter_tokens_return_when_clients_disconnect_with_waiting_requests(
 
 def still_serves(connection: Connection) -> bool:
     """Also what needs the one token."""
-    asked = CreateTopicsRequest([CreatableTopic("x", 1, 1)], timeout_ms=9000, validate_only=True)
-    return len(connection.call(request_frame(asked, 5))) > 8
+    request = CreateTopicsRequest([CreatableTopic("x", 1, 1)], timeout_ms=9000, validate_only=True)
+    return len(connection.call(request_frame(request, 5))) > 8

@@ -26,15 +26,15 @@ def grow(
 ) -> None:
     """Raises KafkaException."""
     admin = AdminClient(settings(broker))
-    asked = [NewPartitions(topic, count, **given)]
-    admin.create_partitions(asked, validate_only=validate_only)[topic].result(TIMEOUT_S)
+    new_partitions = [NewPartitions(topic, count, **given)]
+    admin.create_partitions(new_partitions, validate_only=validate_only)[topic].result(TIMEOUT_S)
 
 
 def partitions(broker: BrokerProcess, topic: str) -> list[tuple[int, int]]:
     """Numbers and leaders."""
     admin = AdminClient(settings(broker))
     described = admin.describe_topics(TopicCollection([topic]))[topic].result(TIMEOUT_S)
-    return [(one.id, one.leader.id) for one in described.partitions]
+    return [(partition.id, partition.leader.id) for partition in described.partitions]
 
 
 def test_added_partitions_can_be_written_and_read(
@@ -133,8 +133,8 @@ def test_list_offsets_returns_earliest_latest_and_timestamp_offsets(
 
     def offset(spec: OffsetSpec) -> tuple[int, int]:
         at = TopicPartition(topic, 0)
-        found = admin.list_offsets({at: spec})[at].result(TIMEOUT_S)
-        return found.offset, found.timestamp
+        result = admin.list_offsets({at: spec})[at].result(TIMEOUT_S)
+        return result.offset, result.timestamp
 
     assert offset(OffsetSpec.earliest()) == (0, -1)
     assert offset(OffsetSpec.latest()) == (3, -1)

@@ -37,14 +37,14 @@ def test_kafka_configs_sets_describes_and_removes_quotas(
     def described(of: Sequence[str]) -> str:
         return configs(kafka_tool, own_broker, "--describe", of=of)
 
-    found = described(both)
-    assert "user-principal 'alice', client-id 'app'" in found
-    assert "producer_byte_rate=1024" in found
-    assert "consumer_byte_rate=2048" in found
-    found = described(anybody)
-    assert "default client-id" in found
-    assert "request_percentage=150" in found
-    assert "controller_mutation_rate=5.5" in found
+    result = described(both)
+    assert "user-principal 'alice', client-id 'app'" in result
+    assert "producer_byte_rate=1024" in result
+    assert "consumer_byte_rate=2048" in result
+    result = described(anybody)
+    assert "default client-id" in result
+    assert "request_percentage=150" in result
+    assert "controller_mutation_rate=5.5" in result
     assert "connection_creation_rate=10" in described(host)
 
     configs(kafka_tool, own_broker, "--alter", "--delete-config", "producer_byte_rate", of=both)

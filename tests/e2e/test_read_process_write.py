@@ -65,7 +65,7 @@ def feed(broker: BrokerProcess, topics: tuple[str, str], numbers: range, pause_s
 def test_each_input_is_once_in_the_output_after_kills_of_clients_and_brokers(
     tmp_path: Path, size: Size
 ) -> None:
-    kills, random, port = size(2, 100), Random(), unused_port()
+    kills, random, port = size(1, 100), Random(), unused_port()
     written, topics = 2 * kills * INPUTS, ("", "")
     inputs = iter(range(first, first + INPUTS) for first in range(0, written, INPUTS))
     with ExitStack() as workers:

@@ -1,6 +1,6 @@
 """The README does what it says: its blocks are run as they stand, against what `make run` starts.
 
-Only the address is another, where port 9092 is taken.
+Only the address is another, where port 9092 is taken, and groups begin sooner.
 """
 
 import os
@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import BRIEF_REBALANCE
 from tests.installed import need_or_skip
 from tests.project.tree import ROOT
 from trio_kafka.testing.processes import child_process
@@ -39,7 +40,7 @@ def start_command() -> list[str]:
     ).stdout
     program, *arguments = planned.splitlines()[-1].split()
     assert program.endswith("/trio-kafka")
-    return [sys.executable, "-m", "trio_kafka", *arguments]
+    return [sys.executable, "-m", "trio_kafka", *arguments, "-c", BRIEF_REBALANCE]
 
 
 @pytest.fixture(scope="module")

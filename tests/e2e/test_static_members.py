@@ -58,8 +58,8 @@ class Members:
     def ids(self) -> dict[str, str]:
         """Member ids, by instance, as an administrator sees them."""
         admin = AdminClient(settings(self._broker))  # kept: what it was asked ends with it
-        found = admin.describe_consumer_groups([self.group])[self.group].result(LIMIT_S)
-        return {one.group_instance_id: one.member_id for one in found.members}
+        result = admin.describe_consumer_groups([self.group])[self.group].result(LIMIT_S)
+        return {member.group_instance_id: member.member_id for member in result.members}
 
 
 def test_restarted_static_member_keeps_its_partitions_without_a_rebalance(

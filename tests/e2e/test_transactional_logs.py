@@ -68,10 +68,10 @@ async def wait_for_markers(address: Address, topic: str) -> None:
     """Wait for the last marker: Kafka writes it after it has answered."""
     end = sum(RECORDS + (outcome in {"commit", "abort"}) for _, outcome in STEPS)
     partition = ListOffsetsPartition(0, timestamp=-1)
-    asked = ListOffsetsRequest(-1, 0, [ListOffsetsTopic(topic, [partition])])
+    request = ListOffsetsRequest(-1, 0, [ListOffsetsTopic(topic, [partition])])
     async with connected(RealWorld(), Endpoint(*address)) as client:
         with trio.fail_after(WAIT_S):
-            while (await client.ask(asked, 7)).topics[0].partitions[0].offset < end:
+            while (await client.ask(request, 7)).topics[0].partitions[0].offset < end:
                 pass
 
 
@@ -93,9 +93,9 @@ async def ask(address: Address, topic: str) -> list[Any]:
                     # Kafka lists those that begin behind the last stable offset in the same segment
                     # too. Clients do not need them.
                     answer.aborted_transactions = [
-                        one
-                        for one in answer.aborted_transactions
-                        if one.first_offset < answer.last_stable_offset
+                        transaction
+                        for transaction in answer.aborted_transactions
+                        if transaction.first_offset < answer.last_stable_offset
                     ]
                 answers.append((level, version, offset, answer))
             for timestamp in (-1, -2):

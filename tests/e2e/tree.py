@@ -24,15 +24,15 @@ SHARD = ("__consumer_offsets-", "__transaction_state-")
 
 def read_tree(broker: BrokerProcess) -> Tree:
     request = DescribeTreeRequest()
-    asked = Sent(
+    sent = Sent(
         key=10001, version=0, correlation=0, data=request_frame(request, 0), request=request
     )
     with socket.create_connection(broker.address, 10) as connection:
-        connection.sendall(asked.data)
+        connection.sendall(sent.data)
         with connection.makefile("rb") as answers:
-            rows = asked.read(next(frames_of(answers))).rows
+            rows = sent.read(next(frames_of(answers))).rows
     return [
-        (row.kind, row.name, {one.name: one.value for one in row.figures})
+        (row.kind, row.name, {figure.name: figure.value for figure in row.figures})
         for row in rows
         if row.kind != "channel" or not QUEUE.fullmatch(row.name)
     ]
@@ -84,5 +84,5 @@ def sockets_of(broker: BrokerProcess) -> int:
 
 
 def counters_of(tree: Tree) -> dict[str, int]:
-    (found,) = [figures for _, name, figures in tree if name == "counters"]
-    return {name: int(value) for name, value in found.items()}
+    (result,) = [figures for _, name, figures in tree if name == "counters"]
+    return {name: int(value) for name, value in result.items()}

@@ -195,11 +195,11 @@ class Turns(trio.abc.Instrument):
 
 def _where(task: trio.lowlevel.Task) -> str:
     """Where a task waits now: the innermost place of ours."""
-    found = "its end"
+    result = "its end"
     for frame, line in task.iter_await_frames():
         if "trio_kafka" in frame.f_code.co_filename:
-            found = f"{os.path.basename(frame.f_code.co_filename)}:{line} {frame.f_code.co_name}"
-    return found
+            result = f"{os.path.basename(frame.f_code.co_filename)}:{line} {frame.f_code.co_name}"
+    return result
 
 
 @contextmanager
@@ -258,7 +258,7 @@ def held_by_nobody(job: Callable[..., Awaitable[None]]) -> Callable[..., Awaitab
             each_time = set.intersection(*places)
             if not each_time:
                 return
-        told = [str(turn) for one in runs for turn in one if turn.place in each_time]
+        told = [str(turn) for run in runs for turn in run if turn.place in each_time]
         raise AssertionError("\n".join(told))
 
     return run

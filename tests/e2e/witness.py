@@ -56,9 +56,9 @@ class Witness:
         answer = connection.call(protocol.produce_request(self.topic, batch, acks=-1))
         error = protocol.produce_error(self.topic, answer)
         fetch = protocol.fetch_request(self.topic, self.offset, 1 << 20)
-        found = bytes(connection.call(fetch))
-        if error or not found.endswith(value + b"\0"):
-            self.wrong.append((self.offset, error, found))
+        result = bytes(connection.call(fetch))
+        if error or not result.endswith(value + b"\0"):
+            self.wrong.append((self.offset, error, result))
         self.offset += 1
 
     def describe(self) -> str:

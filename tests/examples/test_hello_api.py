@@ -102,12 +102,12 @@ def test_the_registry_finds_the_installed_plugin(
     HELLO.install(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     try:
-        found = installed_apis().get(KEY)
+        result = installed_apis().get(KEY)
     finally:
         sys.modules.pop("hello_api", None)
 
-    assert found is not None
-    assert (found.name, found.first, found.last, found.source) == ("Hello", 0, 1, "hello_api")
+    assert result is not None
+    assert (result.name, result.first, result.last, result.source) == ("Hello", 0, 1, "hello_api")
 
 
 @pytest.mark.parametrize("version", [0, 1])

@@ -29,8 +29,10 @@ def run(*command: str | Path, cwd: Path) -> str:
 def requirements(name: str, wheel: Path) -> list[str]:
     """What a project and its group `test` need, with this wheel."""
     project = tomllib.loads((RECIPES / name / "pyproject.toml").read_text())
-    wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["test"]]
-    return [f"{one} @ {wheel.as_uri()}" if one.startswith("trio-kafka") else one for one in wanted]
+    expected = [*project["project"]["dependencies"], *project["dependency-groups"]["test"]]
+    return [
+        f"{one} @ {wheel.as_uri()}" if one.startswith("trio-kafka") else one for one in expected
+    ]
 
 
 @pytest.mark.parametrize(

@@ -40,10 +40,10 @@ async def test_channel_is_in_the_tree_with_its_figures() -> None:
 async def test_age_of_the_oldest_item_is_computed_only_on_request(
     autojump_clock: MockClock,
 ) -> None:
-    node, asked = Node("plane", "plane"), []
+    node, calls = Node("plane", "plane"), []
 
     def age_s(sent_at: float) -> float:
-        asked.append(sent_at)
+        calls.append(sent_at)
         return trio.current_time() - sent_at
 
     numbers: Channel[float] = Channel(3, node, "times", age_s=age_s)
@@ -53,7 +53,7 @@ async def test_age_of_the_oldest_item_is_computed_only_on_request(
     await trio.sleep(3)
     numbers.send_nowait(trio.current_time())
     await trio.sleep(1)
-    assert asked == []  # nothing is worked out until somebody asks
+    assert calls == []  # nothing is worked out until somebody asks
     assert numbers.figures()["oldest_s"] == pytest.approx(4)
     await numbers.receive()
     assert numbers.figures()["oldest_s"] == pytest.approx(1)

@@ -14,9 +14,9 @@ def test_samples_have_full_names_and_labels() -> None:
 
 
 def test_families_can_share_labels() -> None:
-    one = Family(name="one", kind=Kind.GAUGE, help="")
-    other = Family(name="other", kind=Kind.COUNTER, help="", labels=one.labels)
-    one.add(1, (("at", "x"),))
+    family = Family(name="one", kind=Kind.GAUGE, help="")
+    other = Family(name="other", kind=Kind.COUNTER, help="", labels=family.labels)
+    family.add(1, (("at", "x"),))
     other.values.append(2)
 
     assert list(other.samples()) == [("other", (("at", "x"),), 2)]

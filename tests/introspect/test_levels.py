@@ -29,17 +29,17 @@ def test_logger_without_a_level_has_the_level_of_its_parent(package: str) -> Non
     set_level("root", "ERROR")
     names = ["root", package, f"{package}.sub", f"{package}.sub.module"]
 
-    def told() -> list[str]:
+    def logged_levels() -> list[str]:
         levels = logger_levels()
         return [levels[name] for name in names]
 
-    assert told() == ["ERROR"] * 4
+    assert logged_levels() == ["ERROR"] * 4
     set_level(package, "DEBUG")
-    assert told() == ["ERROR", "DEBUG", "DEBUG", "DEBUG"]
+    assert logged_levels() == ["ERROR", "DEBUG", "DEBUG", "DEBUG"]
     set_level(f"{package}.sub.module", "WARN")
-    assert told() == ["ERROR", "DEBUG", "DEBUG", "WARN"]
+    assert logged_levels() == ["ERROR", "DEBUG", "DEBUG", "WARN"]
     set_level(package, None)
-    assert told() == ["ERROR", "ERROR", "ERROR", "WARN"]
+    assert logged_levels() == ["ERROR", "ERROR", "ERROR", "WARN"]
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -71,10 +71,10 @@ def test_only_existing_loggers_are_found_and_unknown_levels_are_refused(package:
 
 
 def test_follower_of_levels_is_called_for_each_change_during_its_block(package: str) -> None:
-    told: list[str] = []
-    with following(lambda: told.append(logger_levels()[package])):
+    logged_levels: list[str] = []
+    with following(lambda: logged_levels.append(logger_levels()[package])):
         set_level(package, "DEBUG")
         set_level(package, "WARN")
     set_level(package, None)
 
-    assert told == ["DEBUG", "WARN"]
+    assert logged_levels == ["DEBUG", "WARN"]

@@ -94,8 +94,8 @@ def test_traceback_with_peer_text_cannot_forge_a_log_line():
     text = written("text", fail)
     line, *trace = text.removesuffix("\n").split("\n")
 
-    assert all(one.startswith("  | ") for one in trace)
-    assert all(one.isprintable() for one in (line, *trace))
+    assert all(line_of_trace.startswith("  | ") for line_of_trace in trace)
+    assert all(line_of_trace.isprintable() for line_of_trace in (line, *trace))
     assert text.splitlines() == [line, *trace]
 
 

@@ -59,7 +59,10 @@ def test_requests_settled_together_give_the_same_sums_as_settled_separately(
     assert together.count == len(all_of)
     for sums in (alone, together):
         assert len(sums.recent.latest) == min(len(all_of), RECENT)
-    ended = [[one.sent for one in sums.recent.slowest()] for sums in (alone, together)]
+    ended = [
+        [request_stamps.sent for request_stamps in sums.recent.slowest()]
+        for sums in (alone, together)
+    ]
     assert ended[0] == ended[1]
 
 
@@ -106,18 +109,18 @@ def test_each_api_has_a_tree_node_with_its_name() -> None:
 
 def test_several_followers_get_finished_requests_until_they_unfollow() -> None:
     times = RequestMetrics(Node("requests", "part"), elapsed=lambda: 1.0)
-    one: list[Stamps] = []
+    request_stamps: list[Stamps] = []
     other: list[Stamps] = []
     assert times.log is None
 
-    for follower in (one.append, other.append, one.append):
+    for follower in (request_stamps.append, other.append, request_stamps.append):
         times.follow(follower)
     assert times.log is not None
     times.log(Stamps(received=1.0, begun=1.0))
-    times.unfollow(one.append)
-    times.unfollow(one.append)
+    times.unfollow(request_stamps.append)
+    times.unfollow(request_stamps.append)
     times.log(Stamps(received=2.0, begun=2.0))
-    assert [len(one), len(other)] == [1, 2]
+    assert [len(request_stamps), len(other)] == [1, 2]
 
     times.unfollow(other.append)
     assert times.log is None

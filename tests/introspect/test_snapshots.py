@@ -71,7 +71,7 @@ def test_single_snapshot_has_no_rates_and_means_since_the_start() -> None:
 
     assert (loop.passes_per_s, loop.busy_percent, loop.wake_ms) == (None, None, 2.0)
     assert (fetch.per_s, fetch.total_ms, fetch.count) == (None, 2.0, 20)
-    assert {one.done_per_s for one in waiting} == {None}
+    assert {row.done_per_s for row in waiting} == {None}
 
 
 def test_mean_covers_the_requests_that_ended_between_two_snapshots() -> None:
@@ -89,14 +89,14 @@ def test_most_requested_api_between_two_snapshots_is_first() -> None:
     before = TreeSnapshot(0.0, {**before.nodes, path: NodeSnapshot("part", "Produce", rare)})
     after = TreeSnapshot(1.0, {path: NodeSnapshot("part", "Produce", rare), **after.nodes})
 
-    assert [one.api for one in api_loads(before, after)] == ["Fetch", "Produce"]
-    assert [one.api for one in api_loads(None, after)] == ["Produce", "Fetch"]
+    assert [api_load.api for api_load in api_loads(before, after)] == ["Fetch", "Produce"]
+    assert [api_load.api for api_load in api_loads(None, after)] == ["Produce", "Fetch"]
 
 
 def test_channels_limiters_and_purgatories_are_listed_as_queues() -> None:
-    found = queues(look_at(100.0, 1), look_at(102.0, 3))
+    result = queues(look_at(100.0, 1), look_at(102.0, 3))
 
-    channel, limiter, purgatory = found
+    channel, limiter, purgatory = result
     assert (channel.path, channel.kind) == ("plane data/request-channel/requests", "channel")
     assert (channel.waiting, channel.bound, channel.most) == (2, 500, 7)
     assert (channel.oldest_s, channel.done_per_s, channel.taken) == (0.25, 1.0, None)

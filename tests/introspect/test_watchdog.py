@@ -91,7 +91,7 @@ def test_block_is_reported_when_the_limit_is_reached(first: float, phase: float)
 async def watched(
     world: World, budget: LoopBudget | None = None
 ) -> AsyncIterator[tuple[Watchdog, Node, list[Block]]]:
-    told: list[Block] = []
+    blocks: list[Block] = []
     budget, node = budget or LoopBudget(world.clock.elapsed), Node("broker", "broker")
     watchdog = Watchdog(
         world=world,
@@ -99,12 +99,12 @@ async def watched(
         node=node,
         limit_s=LIMIT_S,
         owner_of=OWNERS.get,
-        on_block=told.append,
+        on_block=blocks.append,
     )
     with budget.installed():
         async with trio.open_nursery() as nursery:
             await nursery.start(watchdog.run)
-            yield watchdog, node, told
+            yield watchdog, node, blocks
             nursery.cancel_scope.cancel()
 
 
@@ -130,10 +130,10 @@ async def test_blocking_task_is_logged_with_its_stack_while_blocking(
         named.extend(caplog.records)  # it is still blocked here
 
     named: list[logging.LogRecord] = []
-    async with watched(RealWorld(SkippingClock())) as (watchdog, node, told):
+    async with watched(RealWorld(SkippingClock())) as (watchdog, node, blocks):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(culprit, name="the-culprit")
-        await until(lambda: told)
+        await until(lambda: blocks)
 
     (record,) = named
     fields = record.fields  # type: ignore[attr-defined]
@@ -141,7 +141,7 @@ async def test_blocking_task_is_logged_with_its_stack_while_blocking(
     assert fields["task"] == "the-culprit"
     assert re.search(r"test_watchdog:\d+ \S*culprit", fields["stack"])
     assert fields["since_ms"] >= LIMIT_S * 1e3
-    (block,) = told
+    (block,) = blocks
     assert (watchdog.blocks, block.task) == (1, "the-culprit")
     assert (block.owner, fields["plugin"]) == ("a-plugin", "a-plugin")
     assert block.seconds >= LIMIT_S
@@ -154,17 +154,17 @@ async def test_blocking_task_is_logged_with_its_stack_while_blocking(
 async def test_each_block_is_reported_once_and_the_longest_duration_is_kept(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async with watched(RealWorld(SkippingClock())) as (watchdog, _, told):
+    async with watched(RealWorld(SkippingClock())) as (watchdog, _, blocks):
         for number in (1, 2):
             caplog.clear()
             block_until(lambda: caplog.records)
             end = time.monotonic() + LIMIT_S * number * 2  # goes on: not named again
             block_until(lambda end=end: time.monotonic() > end)  # type: ignore[misc]
             assert len(caplog.records) == 1
-            await until(lambda number=number: len(told) == number)  # type: ignore[misc]
+            await until(lambda number=number: len(blocks) == number)  # type: ignore[misc]
 
     assert watchdog.blocks == 2
-    assert watchdog.longest_s == max(block.seconds for block in told)
+    assert watchdog.longest_s == max(block.seconds for block in blocks)
 
 
 class Rousing(LoopBudget):
@@ -193,10 +193,10 @@ async def test_watchdog_thread_sleeps_with_the_loop_until_a_pass_wakes_the_threa
 async def test_watchdog_reports_nothing_in_a_simulated_world(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
-    async with watched(simulated_world()) as (watchdog, _, told):
+    async with watched(simulated_world()) as (watchdog, _, blocks):
         await trio.sleep(1000)
 
-    assert (watchdog.blocks, told) == (0, [])
+    assert (watchdog.blocks, blocks) == (0, [])
 
 
 async def test_failed_watchdog_callback_is_raised_by_the_watchdog(

@@ -27,8 +27,8 @@ async def loaded() -> AsyncIterator[ServedBroker]:
     """Fetches are parked, a creation goes on, some connections are idle."""
     async with served_broker(simulated_world()) as served:
         topic_id = await served.create_topic("t", partitions=2)
-        wanted = FetchTopic("t", topic_id, [FetchPartition(partition_max_bytes=1000)])
-        fetch = FetchRequest(max_wait_ms=600_000, min_bytes=1, max_bytes=1000, topics=[wanted])
+        expected = FetchTopic("t", topic_id, [FetchPartition(partition_max_bytes=1000)])
+        fetch = FetchRequest(max_wait_ms=600_000, min_bytes=1, max_bytes=1000, topics=[expected])
         async with trio.open_nursery() as nursery:
             for _ in range(PARKED):
                 client = await nursery.start(keep_asking, served, fetch)
@@ -115,10 +115,10 @@ async def test_connection_figures_have_client_id_peer_and_buffers(
     autojump_clock: MockClock,
 ) -> None:
     async with loaded() as served:
-        found = [node.figures() for node in nodes(served, "connection").values()]
+        result = [node.figures() for node in nodes(served, "connection").values()]
 
-    assert len(found) == PARKED + 1
-    assert {one["client_id"] for one in found} == {"scripted"}
+    assert len(result) == PARKED + 1
+    assert {row["client_id"] for row in result} == {"scripted"}
     assert {"peer", "software", "requests", "muted", "buffer", "unsent", "progress"} <= set(
-        found[0]
+        result[0]
     )

@@ -92,9 +92,9 @@ async def test_append_in_pieces_is_invisible_and_blocks_appends_and_rolls_until_
     append(log, first)
 
     def between() -> None:
-        found = read(log, 0, 10 * LARGE, log.end_offset)
-        times.append((log.end_offset, log.size, found.left))
-        found.release()
+        result = read(log, 0, 10 * LARGE, log.end_offset)
+        times.append((log.end_offset, log.size, result.left))
+        result.release()
         for call in (
             lambda: append(log, batch()),
             lambda: roll(log),

@@ -201,10 +201,10 @@ async def test_batch_is_invisible_to_readers_until_its_append_in_a_thread_ends(
     nursery.start_soon(slowly, log, batch())
     await trio.sleep(STALL_S / 2)
 
-    found = read(log, 0, 1000, log.end_offset)
+    result = read(log, 0, 1000, log.end_offset)
 
-    assert (log.end_offset, found.left) == (1, len(first))
-    found.release()
+    assert (log.end_offset, result.left) == (1, len(first))
+    result.release()
 
 
 @pytest.mark.parametrize("what", ["truncate", "close", "sync", "delete"])

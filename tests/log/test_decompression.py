@@ -164,7 +164,7 @@ async def test_decompression_nodes_show_tokens_and_waiting_tasks(
         holders.start("large", MANY)
     await trio.sleep(1)
 
-    small, large = (one.figures() for one in node.children)
+    small, large = (child.figures() for child in node.children)
 
     assert (small["tokens"], small["borrowed"]) == (2, 0)
     assert (large["tokens"], large["borrowed"], large["waiting"]) == (1, 1, 2)

@@ -83,12 +83,12 @@ async def test_sync_is_requested_at_flush_messages_unsynced_records(
     autojump_clock, world, more, asked
 ):
     log = new_log(world, flush_messages=4 + more)
-    found = []
-    log.wants_sync = lambda one: found.append(one.end_offset)
+    result = []
+    log.wants_sync = lambda one: result.append(one.end_offset)
     append(log, batch(2))
     append(log, batch(2))
 
-    assert found == asked
+    assert result == asked
 
 
 @pytest.mark.parametrize(("after_ms", "synced"), [(499, 0), (500, 1), (501, 1)])

@@ -144,8 +144,8 @@ async def test_log_append_time_is_written_into_the_header_and_its_crc(autojump_c
     check_crc(content, 0, header)
     assert appended.append_time_ms == header.max_timestamp == log.now_ms()
     assert header.is_log_append_time
-    found = await offset_for_timestamp(log, 1, decompression(log.world))
-    assert found.timestamp == header.max_timestamp
+    result = await offset_for_timestamp(log, 1, decompression(log.world))
+    assert result.timestamp == header.max_timestamp
 
 
 @pytest.mark.parametrize(

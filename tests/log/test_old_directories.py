@@ -33,31 +33,31 @@ def records(content):
 @pytest.mark.parametrize("clean", [True, False])
 @pytest.mark.parametrize("name", NAMES)
 async def test_every_offset_of_a_log_of_old_messages_is_found(autojump_clock, world, name, clean):
-    content, wanted = SETS[name], records(SETS[name])
+    content, expected = SETS[name], records(SETS[name])
 
     log = await old_log(world, content, recovery=Recovery(clean=clean, start_offset=BASE))
 
-    assert log.end_offset == wanted[-1].offset + 1
+    assert log.end_offset == expected[-1].offset + 1
     assert await read_bytes(log, BASE, 1 << 20) == content
     for offset in range(BASE, log.end_offset):
-        found = await read_bytes(log, offset, 1)
-        (message,) = [message for _, message in messages(found)]
-        inside = [one.offset for one in read_legacy_records(message)]
+        result = await read_bytes(log, offset, 1)
+        (message,) = [message for _, message in messages(result)]
+        inside = [record.offset for record in read_legacy_records(message)]
         assert offset <= inside[-1]
-        assert offset in inside or offset not in [one.offset for one in wanted]
+        assert offset in inside or offset not in [record.offset for record in expected]
 
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_records_of_old_messages_are_found_by_timestamp(autojump_clock, world, name):
-    wanted = records(SETS[name])
+    expected = records(SETS[name])
     log = await old_log(world, SETS[name])
 
-    for time in sorted({one.timestamp for one in wanted if one.timestamp >= 0}):
-        found = await offset_for_timestamp(log, time, decompression(world))
-        first = next(one for one in wanted if one.timestamp >= time)
-        assert (found.offset, found.timestamp) == (first.offset, first.timestamp)
+    for time in sorted({record.timestamp for record in expected if record.timestamp >= 0}):
+        result = await offset_for_timestamp(log, time, decompression(world))
+        first = next(record for record in expected if record.timestamp >= time)
+        assert (result.offset, result.timestamp) == (first.offset, first.timestamp)
     largest = await largest_timestamp(log, decompression(world))
-    assert (largest.timestamp if largest else -1) == max(one.timestamp for one in wanted)
+    assert (largest.timestamp if largest else -1) == max(record.timestamp for record in expected)
 
 
 @pytest.mark.parametrize("name", ["v0-none.bin", "v1-none.bin", "v1-gzip.bin"])
@@ -72,8 +72,8 @@ async def test_new_batches_follow_old_messages_over_restarts(autojump_clock, wor
 
     for clean in (True, False, True):
         log = await old_log(world, b"", recovery=Recovery(clean=clean, start_offset=BASE))
-        found = await read_bytes(log, BASE, 1 << 20)
-        assert found.startswith(content)
+        result = await read_bytes(log, BASE, 1 << 20)
+        assert result.startswith(content)
         assert log.end_offset == end + 10
         assert log.epochs.rows == [(3, end)]
         *_, (_, last) = iterate_stored_headers(await read_bytes(log, end + 9, 1))
@@ -106,11 +106,11 @@ async def test_read_of_old_messages_begins_with_the_message_of_the_offset(autoju
     log = await old_log(world, content)
     (position, message) = messages(content)[2]
 
-    found = await perform_in_threads(
+    result = await perform_in_threads(
         log, lambda: find_slice(log, message.offset, 1 << 20, end_offset=log.end_offset)
     )
 
-    assert (found.position, found.first_offset) == (position, message.offset)
+    assert (result.position, result.first_offset) == (position, message.offset)
     assert read_message(content, position).offset == message.offset
 
 

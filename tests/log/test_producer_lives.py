@@ -55,13 +55,13 @@ class Lives:
             return
         sequence, count, offset = sent[-1 - back]
         try:
-            found: Appended | ErrorCode = self._append(producer, sequence, count)
+            result: Appended | ErrorCode = self._append(producer, sequence, count)
         except KafkaError as error:
-            found = error.code
-        if isinstance(found, ErrorCode):
-            assert (found, back > 0) == (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, True)
+            result = error.code
+        if isinstance(result, ErrorCode):
+            assert (result, back > 0) == (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, True)
         else:
-            assert (found.first_offset, found.duplicate, back < 5) == (offset, True, True)
+            assert (result.first_offset, result.duplicate, back < 5) == (offset, True, True)
         assert self.log.end_offset == end
 
     async def begin_anew(self, *, clean: bool) -> None:

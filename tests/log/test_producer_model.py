@@ -160,6 +160,6 @@ def test_batches_are_accepted_repeated_or_refused_as_in_the_model(
             case _:
                 model.restart()
                 subject.restart()
-        assert {one.producer_id: one.epoch for one in subject.state} == {
+        assert {producer.producer_id: producer.epoch for producer in subject.state} == {
             producer: known.epoch for producer, known in model.known.items()
         }

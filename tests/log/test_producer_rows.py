@@ -19,12 +19,12 @@ def note(state: ProducerState, producer_id: int, *, time: int = 1, open_: bool =
 
 def entries(state: ProducerState) -> dict[int, tuple[int, ...]]:
     """What a snapshot can hold of each producer."""
-    found = {}
+    result = {}
     for producer in state:
         content = bytearray(ENTRY.size)
         producer.pack_into(content, 0)
-        found[producer.producer_id] = ENTRY.unpack(content)
-    return found
+        result[producer.producer_id] = ENTRY.unpack(content)
+    return result
 
 
 def test_snapshot_rows_have_the_order_of_the_producers() -> None:

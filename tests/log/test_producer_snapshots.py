@@ -45,9 +45,9 @@ async def test_producers_are_the_same_with_any_set_of_snapshots(autojump_clock, 
         if offset not in kept:
             await log.directory.unlink(f"{offset:020}.snapshot")
 
-    found = await load_producers(log.directory, log.segments, 10, end_offset=10, rebuilt=set())
+    producers = await load_producers(log.directory, log.segments, 10, end_offset=10, rebuilt=set())
 
-    assert {one.producer_id: one.last_sequence for one in found} == {0: 4, 1: 4}
+    assert {producer.producer_id: producer.last_sequence for producer in producers} == {0: 4, 1: 4}
     assert sorted(await snapshots(log.directory)) == list(kept)
 
 
@@ -56,9 +56,9 @@ async def test_a_torn_snapshot_is_removed_and_passed_over(autojump_clock, world)
     file = log.directory.open(f"{9:020}.snapshot")
     file.truncate(file.size - 1)
 
-    found = await load_producers(log.directory, log.segments, 10, end_offset=10, rebuilt=set())
+    producers = await load_producers(log.directory, log.segments, 10, end_offset=10, rebuilt=set())
 
-    assert {one.producer_id: one.last_sequence for one in found} == {0: 4, 1: 4}
+    assert {producer.producer_id: producer.last_sequence for producer in producers} == {0: 4, 1: 4}
     assert await snapshots(log.directory) == [3, 6]
 
 
@@ -154,10 +154,18 @@ async def test_expired_producers_are_loaded_from_batches_and_not_from_a_snapshot
             log.directory, log.segments, 4, end_offset=4, rebuilt=set(), silent_since=silent_since
         )
 
-    assert {one.producer_id: one.last_sequence for one in await load(None)} == {1: 1, 2: 0, 3: 0}
-    found = await load(100)
-    assert {one.producer_id: len(one.batches) for one in found} == {1: 1, 2: 1, 3: 1}
-    assert sorted(one.producer_id for one in await load(101)) == [1, 3]
+    assert {producer.producer_id: producer.last_sequence for producer in await load(None)} == {
+        1: 1,
+        2: 0,
+        3: 0,
+    }
+    result = await load(100)
+    assert {producer.producer_id: len(producer.batches) for producer in result} == {
+        1: 1,
+        2: 1,
+        3: 1,
+    }
+    assert sorted(producer.producer_id for producer in await load(101)) == [1, 3]
 
 
 async def test_last_five_batches_of_a_producer_are_duplicates_after_a_crash(autojump_clock, world):

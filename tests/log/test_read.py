@@ -53,10 +53,10 @@ async def test_first_batch_above_max_bytes_is_read_whole_or_not_at_all(autojump_
     append(log, batch(size=500))
     size = log.size
 
-    found = read(log, 0, 10, 1)
+    result = read(log, 0, 10, 1)
 
-    assert len(found) == size
-    found.release()
+    assert len(result) == size
+    result.release()
     assert read(log, 0, 10, 1, at_least_one=False) is None
     fits = read(log, 0, size, 1, at_least_one=False)
     assert fits is not None
@@ -83,9 +83,9 @@ async def test_cold_read_raises_blocking_io_error_and_succeeds_in_a_thread(autoj
 
     with pytest.raises(BlockingIOError):
         read(log, 2, 100, 20)
-    found = await slice_of(log, 2, 100, 20)
+    result = await slice_of(log, 2, 100, 20)
 
-    assert found.first_offset == 2
+    assert result.first_offset == 2
 
 
 @pytest.mark.parametrize(("archive", "folder"), SAMPLES)
@@ -95,10 +95,10 @@ async def test_lookups_by_offset_equal_a_full_scan(autojump_clock, world, archiv
     batches = await scan(log)
 
     for offset in range(log.start_offset, log.end_offset):
-        found = await slice_of(log, offset, 1, log.end_offset)
+        result = await slice_of(log, offset, 1, log.end_offset)
         _, position, header = next(one for one in batches if one[2].last_offset >= offset)
-        assert (found.position, found.first_offset) == (position, header.base_offset)
-        assert found.size == header.size
+        assert (result.position, result.first_offset) == (position, header.base_offset)
+        assert result.size == header.size
 
 
 @pytest.mark.parametrize(("archive", "folder"), SAMPLES)
@@ -129,13 +129,13 @@ async def test_an_empty_log_has_no_largest_timestamp(autojump_clock, world):
 async def test_leases_of_a_deleted_log_stay_readable(autojump_clock, world):
     log = new_log(world)
     append(log, batch())
-    found = read(log, 0, 1 << 20, 1)
-    lease = found.lease
+    result = read(log, 0, 1 << 20, 1)
+    lease = result.lease
 
     log.abandon()
 
     assert not lease.cut
-    found.release()
+    result.release()
     with pytest.raises(KafkaError):
         read(log, 0, 1, 1)
 
@@ -160,9 +160,9 @@ def place(log, offset, max_bytes=1 << 20, end=20, *, at_least_one=True):
 async def test_found_slice_begins_with_the_batch_and_ends_with_its_segment(autojump_clock, world):
     log = filled(world)
 
-    found = [place(log, offset)[1:3] for offset in (0, 1, 3, 6, 19)]
+    result = [place(log, offset)[1:3] for offset in (0, 1, 3, 6, 19)]
 
-    assert found == [(0, 3 * SIZE), (0, 3 * SIZE), (SIZE, 2 * SIZE), (0, 3 * SIZE), (0, SIZE)]
+    assert result == [(0, 3 * SIZE), (0, 3 * SIZE), (SIZE, 2 * SIZE), (0, 3 * SIZE), (0, SIZE)]
 
 
 async def test_found_slice_excludes_batches_that_reach_the_end_offset(autojump_clock, world):
@@ -200,8 +200,8 @@ async def test_offset_of_a_later_segment_in_an_earlier_segment_is_damage(autojum
     with pytest.raises(KafkaError) as caught:
         await slice_of(again, 2, 1 << 20, 20)
     assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
-    found = await slice_of(again, 6, 1 << 20, 20)
-    assert found.first_offset == 6
+    result = await slice_of(again, 6, 1 << 20, 20)
+    assert result.first_offset == 6
 
 
 async def test_search_is_repeated_if_the_log_was_truncated_meanwhile(autojump_clock, world):
@@ -229,10 +229,10 @@ async def test_offset_gap_below_the_compacted_offset_is_not_logged_as_damage(
     log.compacted_until = 50
 
     assert (await slice_of(log, 1, 1 << 20, 51)).first_offset == 50
-    assert not [one for one in caplog.records if one.levelno >= logging.ERROR]
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
     log.compacted_until = 49
     assert (await slice_of(log, 1, 1 << 20, 51)).first_offset == 50
-    assert [one.getMessage() for one in caplog.records if one.levelno >= logging.ERROR] == [
-        "records missing in a segment file"
-    ]
+    assert [
+        record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR
+    ] == ["records missing in a segment file"]

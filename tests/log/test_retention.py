@@ -105,12 +105,12 @@ async def test_start_offset_checkpoint_is_written_before_a_segment_is_removed(
 
 async def test_lease_stays_readable_after_its_segment_is_removed(autojump_clock, world):
     log = filled(world)
-    found = read(log, 0, 1 << 20, 10)
+    result = read(log, 0, 1 << 20, 10)
 
     await delete_before(log, 4, nothing)
 
-    assert not found.lease.cut
-    found.release()
+    assert not result.lease.cut
+    result.release()
 
 
 async def test_reads_during_a_removal_get_offset_out_of_range_and_no_failure(

@@ -229,14 +229,14 @@ async def test_segment_with_a_name_suffix_is_read_and_renamed(autojump_clock, wo
     first.rename_file(".x")
     folder = log.directory
 
-    found = Segment.open(folder, 0, 0, suffix=".x")
-    run_now(found.load_timestamps())
+    result = Segment.open(folder, 0, 0, suffix=".x")
+    run_now(result.load_timestamps())
     names = [name for name in folder.names() if name.startswith(f"{0:020}")]
-    found.rename_indexes("")
-    found.rename_file("")
+    result.rename_indexes("")
+    result.rename_file("")
 
     assert names == [f"{0:020}{kind}.x" for kind in (".index", ".log", ".timeindex")]
-    assert run_now(found.find(1)).base_offset == 1
-    assert run_now(found.index_sizes()) == (8, 12)
+    assert run_now(result.find(1)).base_offset == 1
+    assert run_now(result.index_sizes()) == (8, 12)
     assert folder.exists(f"{0:020}.log")
     assert not folder.exists(f"{0:020}.index.x")

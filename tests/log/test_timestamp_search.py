@@ -61,10 +61,10 @@ async def test_timestamp_search_skips_a_segment_whose_file_is_missing(autojump_c
     log.segments.first.close()
     await log.directory.unlink(f"{0:020}.log")
 
-    found = await run_in_threads(find_time(log.segments, 100, 0))
+    result = await run_in_threads(find_time(log.segments, 100, 0))
     _, largest = await run_in_threads(find_largest_time(log.segments))
 
-    assert whole(first_record(found, found.records, 100, start_offset=0)).timestamp == 250
+    assert whole(first_record(result, result.records, 100, start_offset=0)).timestamp == 250
     assert largest == 902
 
 

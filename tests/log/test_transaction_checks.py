@@ -163,7 +163,7 @@ def test_abandoned_verification_expires_with_the_silent_producers():
     assert refused(check_verified, guard, state, sent()) is ErrorCode.INVALID_TXN_STATE
 
 
-def test_plain_batch_ends_no_verification():
+def test_batch_without_a_transaction_ends_no_verification():
     state = ProducerState()
     guard = begin(state, sent())
     state.note(produced(1, 0, NO_SEQUENCE))

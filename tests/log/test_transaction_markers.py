@@ -57,10 +57,13 @@ def test_log_of_apache_kafka_yields_its_transaction_index():
     aborted = []
     for name in sorted(name for name in files if name.endswith(".log")):
         for position, header in iterate_headers(files[name]):
-            found = note_batch(producers, header, files[name], position=position)
-            aborted += [found] if found else []
+            result = note_batch(producers, header, files[name], position=position)
+            aborted += [result] if result else []
 
-    assert [(one.first_offset, one.last_offset, one.last_stable_offset) for one in aborted] == [
+    assert [
+        (transaction.first_offset, transaction.last_offset, transaction.last_stable_offset)
+        for transaction in aborted
+    ] == [
         (6, 11, 12),
         (18, 28, 29),
     ]

@@ -243,16 +243,16 @@ def test_truncated_records_never_reappear_between_synced_records_after_crashes(s
         recovery = Recovery(recovery_point=life.point)
         config = LogConfig(segment_bytes=1500)
         log = await open_log(world, root, PARTITION, config=config, recovery=recovery)
-        found = await read_all(log)
-        return life, log, found
+        result = await read_all(log)
+        return life, log, result
 
     for seed in range(size(25, 1000)):
-        life, log, found = run_simulated(lives, seed, moody=True)
-        assert offsets(found) == list(range(log.end_offset)), seed
+        life, log, result = run_simulated(lives, seed, moody=True)
+        assert offsets(result) == list(range(log.end_offset)), seed
         assert log.end_offset >= life.acked, seed
         epochs = [epoch for epoch, _ in log.epochs.rows]
         assert epochs == sorted(set(epochs)), seed
-        for record in found[: life.acked]:
+        for record in result[: life.acked]:
             assert record.value == life.written[record.offset], seed
 
 

@@ -9,9 +9,9 @@ from trio_kafka.log.unsynced_files import UnsyncedFiles
 
 def synced(world):
     """Names of what was synced since the last call, in order."""
-    found = [re.search(r" sync\w* (\S+) \w{8}$", line) for line in world.universe.trace]
+    result = [re.search(r" sync\w* (\S+) \w{8}$", line) for line in world.universe.trace]
     world.universe.trace.clear()
-    return [one[1] for one in found if one]
+    return [one[1] for one in result if one]
 
 
 async def test_sync_writes_old_segments_then_the_active_segment_then_names(autojump_clock, world):

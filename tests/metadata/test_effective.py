@@ -29,13 +29,13 @@ def changed(before: MetadataImage, resource, **values: str | None):
 def test_broker_settings_override_cluster_settings_and_cluster_settings_override_files() -> None:
     effective = EffectiveConfig(config_of({THREADS: "3"}))
     image = MetadataImage()
-    found = [effective.of(image).num_io_threads]
+    result = [effective.of(image).num_io_threads]
 
     for resource, value in ((COMMON, "4"), (OWN, "5"), (OTHER, "6"), (OWN, None), (COMMON, None)):
         _, image = changed(image, resource, num_io_threads=value)
-        found.append(effective.of(image).num_io_threads)
+        result.append(effective.of(image).num_io_threads)
 
-    assert found == [3, 4, 5, 5, 4, 3]
+    assert result == [3, 4, 5, 5, 4, 3]
     assert effective.of(image) is effective.of(image)
     assert effective.written.num_io_threads == 3
 
@@ -47,9 +47,9 @@ def test_invalid_settings_in_the_metadata_are_ignored_and_logged_once(
     _, image = changed(MetadataImage(), OWN, num_io_threads="5", log_retention_ms="soon")
 
     for _ in range(3):
-        found = effective.of(image)
+        result = effective.of(image)
 
-    assert (found.num_io_threads, found.log_retention_ms) == (5, None)
+    assert (result.num_io_threads, result.log_retention_ms) == (5, None)
     assert [record.getMessage() for record in caplog.records] == [
         "broker settings in the metadata rejected"
     ]
@@ -84,14 +84,14 @@ def test_invalid_topic_settings_do_not_hide_valid_topic_settings() -> None:
         MetadataImage(), TOPIC, min_compaction_lag_ms="9", max_compaction_lag_ms="8"
     )
 
-    found, none, bad = (
+    result, none, bad = (
         effective.topic(image, "t"),
         effective.topic(image, "other"),
         effective.topic(contrary, "t"),
     )
 
-    assert (found.texts, found.config.retention_ms) == ({"retention.ms": "-1"}, -1)
-    assert [error.name for error in found.rejected] == ["message.format.version", "segment.bytes"]
+    assert (result.texts, result.config.retention_ms) == ({"retention.ms": "-1"}, -1)
+    assert [error.name for error in result.rejected] == ["message.format.version", "segment.bytes"]
     assert (none.texts, none.config.retention_ms, none.rejected) == ({}, 9, ())
     assert (bad.texts, len(bad.rejected)) == ({}, 1)
 

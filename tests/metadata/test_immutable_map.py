@@ -21,12 +21,12 @@ def test_every_generation_of_the_map_equals_a_dict_with_the_same_changes(
     size: int, steps: list[dict[int, int | None]]
 ) -> None:
     model = {number: number for number in range(size)}
-    found: ImmutableMap[int, int] = ImmutableMap(model)
-    generations = [(found, dict(model))]
+    result: ImmutableMap[int, int] = ImmutableMap(model)
+    generations = [(result, dict(model))]
     for change in steps:
         model = apply(model, change)
-        found = found.updated(change)
-        generations.append((found, dict(model)))
+        result = result.updated(change)
+        generations.append((result, dict(model)))
 
     for overlay, expected in generations:
         assert len(overlay) == len(expected)
@@ -36,26 +36,26 @@ def test_every_generation_of_the_map_equals_a_dict_with_the_same_changes(
 
 
 def test_many_changes_are_merged_into_a_new_base() -> None:
-    found: ImmutableMap[int, int] = ImmutableMap({n: n for n in range(1000)})
+    result: ImmutableMap[int, int] = ImmutableMap({n: n for n in range(1000)})
 
     for number in range(300):
-        found = found.updated({number: -1})
+        result = result.updated({number: -1})
 
-    assert not found._changes or len(found._changes) <= 256
-    assert len(found) == 1000
+    assert not result._changes or len(result._changes) <= 256
+    assert len(result) == 1000
 
 
 def test_removed_keys_are_not_in_a_new_base() -> None:
-    found: ImmutableMap[int, int] = ImmutableMap({n: n for n in range(1000)})
+    result: ImmutableMap[int, int] = ImmutableMap({n: n for n in range(1000)})
 
-    found = found.updated(dict.fromkeys(range(300)))
+    result = result.updated(dict.fromkeys(range(300)))
 
-    assert not found._changes
-    assert len(found) == 700
-    assert list(found.items()) == [(n, n) for n in range(300, 1000)]
+    assert not result._changes
+    assert len(result) == 700
+    assert list(result.items()) == [(n, n) for n in range(300, 1000)]
 
 
 def test_update_without_changes_returns_the_same_map() -> None:
-    found: ImmutableMap[int, int] = ImmutableMap({1: 1})
+    result: ImmutableMap[int, int] = ImmutableMap({1: 1})
 
-    assert found.updated({}) is found
+    assert result.updated({}) is result

@@ -27,8 +27,8 @@ class Part:
 
 
 def found(*parts: Part, strict: bool = False) -> list[QuotaEntity]:
-    wanted = quota_filter(parts, strict=strict)
-    return [one[0] for one in quotas_that(wanted, IMAGE) if one is not None]
+    expected = quota_filter(parts, strict=strict)
+    return [one[0] for one in quotas_that(expected, IMAGE) if one is not None]
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,12 @@ HERE = Endpoint("127.0.0.1", 1)
 def shaken(answer: bytes | None = None) -> socket.socket:
     """A client's socket, whose peer shakes hands, or sends an answer without TLS."""
     near, far = socket.socketpair()
+    settings = serving()  # not in the thread: two at once would make two authorities
 
     def serve() -> None:
         try:
             if answer is None:
-                server_identity(serving()).context.wrap_socket(far, server_side=True).close()
+                server_identity(settings).context.wrap_socket(far, server_side=True).close()
             else:
                 far.recv(1000)
                 far.sendall(answer)

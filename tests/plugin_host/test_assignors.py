@@ -85,7 +85,7 @@ async def test_the_assignor_of_a_plugin_assigns_partitions_at_once_or_in_steps(
         answer = await join(served, asked)
 
         assert answer.error_code == 0
-        assert [one.partitions for one in answer.assignment.topic_partitions] == [[2]]
+        assert [partition.partitions for partition in answer.assignment.topic_partitions] == [[2]]
         assert served.broker.plugins.find("mine").current.in_flight.count == 0
 
 
@@ -124,7 +124,9 @@ async def test_an_assignor_that_raises_system_exit_fails_its_plugin_and_is_remov
 
         assert answer.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
         assert served.broker.plugins.find("mine").state is State.FAILED
-        assert [one.partitions for one in again.assignment.topic_partitions] == [[0, 1, 2]]
+        assert [partition.partitions for partition in again.assignment.topic_partitions] == [
+            [0, 1, 2]
+        ]
 
 
 async def join_again(served: ServedBroker) -> Any:

@@ -40,7 +40,9 @@ async def test_a_changed_batch_keeps_its_producer_and_its_offsets(
     check_crc(made, 0, after)
     for name in ("base_offset", "producer_id", "producer_epoch", "base_sequence", "attributes"):
         assert getattr(before, name) == getattr(after, name)
-    assert [one.value for one in read_records(made, 0, after)] == [b"A%d" % n for n in range(count)]
+    assert [record.value for record in read_records(made, 0, after)] == [
+        b"A%d" % n for n in range(count)
+    ]
 
 
 async def test_control_batches_and_unchanged_batches_keep_their_bytes(

@@ -44,10 +44,10 @@ async def test_a_task_started_by_a_plugin_is_a_node_of_the_tree_while_the_task_r
         there = [(node.name, node.kind) for node in context.node.children]
         stop.set()
         await trio.sleep(1)
-        left = [node.name for node in context.node.children]
+        names = [node.name for node in context.node.children]
 
     assert there == [("listener", "plane")]
-    assert left == []
+    assert names == []
 
 
 async def test_an_error_before_a_started_task_is_ready_is_raised_to_the_caller(

@@ -142,7 +142,7 @@ async def test_apis_of_a_plugin_are_removed_when_its_mount_is_refused(
         yield
 
     async with served_broker(simulated_world(), plugins=[made(first), second]) as served:
-        listed = {one.api_key for one in (await served.ask(ApiVersionsRequest(), 0)).api_keys}
+        listed = {key.api_key for key in (await served.ask(ApiVersionsRequest(), 0)).api_keys}
         assert served.broker.plugins.find("second").state is State.FAILED
         assert EchoRequest.__message__.key not in listed
 
@@ -156,7 +156,7 @@ async def test_all_contributions_are_removed_when_an_interceptor_is_invalid(
         context.around(EchoRequest, lambda request, context, forward: None)  # not async
 
     async with served_broker(simulated_world(), plugins=[made(give)]) as served:
-        listed = {one.api_key for one in (await served.ask(ApiVersionsRequest(), 0)).api_keys}
+        listed = {key.api_key for key in (await served.ask(ApiVersionsRequest(), 0)).api_keys}
         assert served.broker.plugins.find("giver").state is State.FAILED
         assert set(counts(served).values()) == {0}
         assert EchoRequest.__message__.key not in listed
@@ -171,7 +171,7 @@ async def test_all_contributions_are_removed_when_an_assignor_name_is_taken(
         context.add_group_assignor(Nothing("range"))
 
     async with served_broker(simulated_world(), plugins=[made(give)]) as served:
-        listed = {one.api_key for one in (await served.ask(ApiVersionsRequest(), 0)).api_keys}
+        listed = {key.api_key for key in (await served.ask(ApiVersionsRequest(), 0)).api_keys}
         assert served.broker.plugins.find("giver").state is State.FAILED
         assert set(counts(served).values()) == {0}
         assert EchoRequest.__message__.key not in listed
@@ -237,8 +237,8 @@ async def test_api_versions_are_narrowed_to_the_versions_declared_by_an_intercep
     async with served_broker(simulated_world(), plugins=plugins) as served:
         answered = await served.ask(ApiVersionsRequest(), 0)
 
-    [found] = [one for one in answered.api_keys if one.api_key == EchoRequest.__message__.key]
-    assert (found.min_version, found.max_version) == (1, 1)
+    [result] = [key for key in answered.api_keys if key.api_key == EchoRequest.__message__.key]
+    assert (result.min_version, result.max_version) == (1, 1)
 
 
 async def test_a_plugin_can_remove_its_interceptors_while_the_plugin_runs(

@@ -29,8 +29,8 @@ TWO = """
 def origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Origin:
     monkeypatch.syspath_prepend(str(tmp_path))
     write(tmp_path, "two", {"two.py": TWO}, {"two": "two"})
-    [found] = [one for one in installed() if one.name == "two"]
-    return found
+    [result] = [one for one in installed() if one.name == "two"]
+    return result
 
 
 def test_discovery_does_not_import_the_plugin_module(origin: Origin) -> None:
@@ -41,7 +41,7 @@ def test_discovery_does_not_import_the_plugin_module(origin: Origin) -> None:
 def test_an_entry_point_to_a_module_loads_all_its_plugins(origin: Origin) -> None:
     plugins, imported = origin.load()
 
-    assert [one.name for one in plugins] == ["one", "other"]
+    assert [plugin.name for plugin in plugins] == ["one", "other"]
     assert imported is not None
     assert imported.users == 2
     imported.users = 1
@@ -51,7 +51,7 @@ def test_an_entry_point_to_a_module_loads_all_its_plugins(origin: Origin) -> Non
 def test_an_entry_point_to_an_attribute_loads_one_plugin(origin: Origin) -> None:
     plugins, imported = Origin(name="x", source="x", module="two", attribute="other").load()
 
-    assert [one.name for one in plugins] == ["other"]
+    assert [plugin.name for plugin in plugins] == ["other"]
     assert imported is not None
     imported.release()
 

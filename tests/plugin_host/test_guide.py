@@ -70,7 +70,7 @@ def test_the_writing_guide_names_every_setting_that_all_plugins_have() -> None:
 
 def test_the_writing_guide_names_every_argument_of_a_declaration() -> None:
     inner = {"name", "run", "doc", "module"}
-    names = {one.name for one in fields(Plugin)} - inner
+    names = {field_.name for field_ in fields(Plugin)} - inner
     assert [name for name in names if f"{name}=" not in PAGE] == []
 
 
@@ -101,9 +101,9 @@ def test_the_assignor_of_the_writing_guide_assigns_partitions() -> None:
     topic = TopicId(bytes(16))
     members = {name: MemberSpec(topics={topic: 2}) for name in ("b", "a")}
 
-    found = names["Everything"]().assign(GroupSpec(members=members, homogeneous=True))
+    result = names["Everything"]().assign(GroupSpec(members=members, homogeneous=True))
 
-    assert found == {"a": {topic: {0, 1}}}
+    assert result == {"a": {topic: {0, 1}}}
 
 
 def test_restart_pauses_and_states_in_the_docs_match_the_code() -> None:

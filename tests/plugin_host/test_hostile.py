@@ -116,9 +116,9 @@ async def test_a_plugin_whose_task_raises_fails_alone_and_leaves_its_block_in_or
 
     assert left == ["in order"]
     assert any(
-        one.levelno == logging.ERROR and one.fields["plugin"] == "bad"  # type: ignore[attr-defined]
-        for one in caplog.records
-        if hasattr(one, "fields") and "plugin" in one.fields
+        record.levelno == logging.ERROR and record.fields["plugin"] == "bad"  # type: ignore[attr-defined]
+        for record in caplog.records
+        if hasattr(record, "fields") and "plugin" in record.fields
     )
 
 
@@ -174,13 +174,13 @@ async def test_a_plugin_that_ignores_cancellation_is_abandoned(
         if when != "start":
             hosted.current.fail("somebody said so")
             await trio.sleep(10)
-        left = served.broker.plugins.abandoned
+        abandoned = served.broker.plugins.abandoned
         ends.set()
         await trio.sleep(1)
         left_later = served.broker.plugins.abandoned
         error = await assert_serves(served)
 
-    assert left == [f"bad ({'greedy' if when == 'task' else 'its block'})"]
+    assert abandoned == [f"bad ({'greedy' if when == 'task' else 'its block'})"]
     assert left_later == []
     assert "it did not end 2 s after it was asked to" in error
 
@@ -424,7 +424,7 @@ async def test_a_plugin_with_an_invalid_or_taken_mount_path_fails(
 
     async with served_broker(simulated_world(), plugins=[bad(start), first, echo]) as served:
         assert why in await assert_serves(served)
-        assert [one.path for one in served.broker.plugins.dependencies.mounts] == ["/here"]
+        assert [mount.path for mount in served.broker.plugins.dependencies.mounts] == ["/here"]
 
 
 @pytest.mark.parametrize(

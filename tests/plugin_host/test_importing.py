@@ -118,7 +118,7 @@ def test_a_failed_import_leaves_no_modules(
     with pytest.raises(error):
         import_generation(name)
 
-    assert [one for one in sys.modules if one.startswith(("gen@", "nowhere@"))] == []
+    assert [module for module in sys.modules if module.startswith(("gen@", "nowhere@"))] == []
 
 
 def test_a_traceback_shows_the_source_of_a_generation_module(package: Path) -> None:

@@ -53,18 +53,18 @@ async def limited(made: Plugin, key: str, value: int) -> AsyncIterator[ServedBro
 async def test_requests_above_the_limit_setting_wait_for_their_turn(
     autojump_clock: MockClock, number: int, took: list[int]
 ) -> None:
-    found: list[int] = []
+    result: list[int] = []
 
     async def ask(served: ServedBroker, began: float) -> None:
         async with served.connect() as client:
             await client.ask(EchoRequest("1"), 0)
-            found.append(round(trio.current_time() - began))
+            result.append(round(trio.current_time() - began))
 
     async with limited(lazy(), "limit", 2) as served, trio.open_nursery() as nursery:
         for _ in range(number):
             nursery.start_soon(ask, served, trio.current_time())
 
-    assert found == took
+    assert result == took
 
 
 @pytest.mark.parametrize(("more", "in_time"), BELOW_AND_ABOVE)

@@ -41,7 +41,7 @@ def test_a_refused_swap_of_mounts_changes_nothing() -> None:
     with pytest.raises(MountError, match="/b is already mounted by plugin ours"):
         mounts.swap(ours[:1], [Mount("/c", app, "x"), Mount("/b", app, "x")])
 
-    assert [one.path for one in mounts] == ["/a", "/b"]
+    assert [mount.path for mount in mounts] == ["/a", "/b"]
     assert mounts.generation == before
 
 

@@ -10,9 +10,9 @@ from trio_kafka.plugin_host.plugin_check import check_plugins
 
 
 def test_a_valid_plugin_has_no_problems() -> None:
-    [found] = check_plugins({}, of_plugins([echo]))
+    [result] = check_plugins({}, of_plugins([echo]))
 
-    assert (found.name, found.plugin, list(found.problems)) == ("echo", echo, [])
+    assert (result.name, result.plugin, list(result.problems)) == ("echo", echo, [])
 
 
 def test_each_invalid_plugin_setting_is_reported_as_a_problem() -> None:

@@ -68,7 +68,7 @@ def watch(wanted: Any, principal: str) -> None:
 
 async def create(served: ServedBroker, *topics: CreatableTopic, only: bool = False) -> list[Any]:
     answer = await served.ask(CreateTopicsRequest(list(topics), validate_only=only))
-    return [(one.error_code, one.error_message) for one in answer.topics]
+    return [(topic.error_code, topic.error_message) for topic in answer.topics]
 
 
 async def test_a_topic_that_violates_a_create_topic_policy_is_not_created(
@@ -94,8 +94,13 @@ async def test_a_create_topic_policy_gets_assignments_instead_of_counts(
     autojump_clock: MockClock,
 ) -> None:
     async with served_broker(simulated_world(), plugins=[made(watch)]) as served:
-        given = [CreatableReplicaAssignment(0, [1]), CreatableReplicaAssignment(1, [1])]
-        results = await create(served, CreatableTopic("t", -1, -1, assignments=given))
+        creatable_replica_assignments = [
+            CreatableReplicaAssignment(0, [1]),
+            CreatableReplicaAssignment(1, [1]),
+        ]
+        results = await create(
+            served, CreatableTopic("t", -1, -1, assignments=creatable_replica_assignments)
+        )
 
     [(shown, _)] = seen
     assert results == [(0, None)]
@@ -134,7 +139,7 @@ async def incremental(
 async def whole(
     served: ServedBroker, topic: str, *configs: tuple[str, str]
 ) -> tuple[int, str | None]:
-    resource = WholeResource(TOPIC, topic, [WholeConfig(*one) for one in configs])
+    resource = WholeResource(TOPIC, topic, [WholeConfig(*config) for config in configs])
     answer = await served.ask(AlterConfigsRequest([resource]))
     return answer.responses[0].error_code, answer.responses[0].error_message
 

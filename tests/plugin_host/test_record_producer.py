@@ -47,15 +47,15 @@ async def test_records_with_a_key_go_to_the_same_partition_as_with_kafka_produce
     async with context_of_one({"num.partitions": "3"}) as (context, _):
         positions = await context.produce("orders", [Record(key=key) for key in keys])
 
-    assert [one.partition for one in positions] == [partition_of(key, 3) for key in keys]
+    assert [position.partition for position in positions] == [partition_of(key, 3) for key in keys]
 
 
 async def test_records_without_a_key_share_a_partition(autojump_clock: MockClock) -> None:
     async with context_of_one({"num.partitions": "9"}) as (context, _):
         positions = await context.produce("orders", [Record(value=b"x")] * 5)
 
-    assert len({one.partition for one in positions}) == 1
-    assert [one.offset for one in positions] == [0, 1, 2, 3, 4]
+    assert len({position.partition for position in positions}) == 1
+    assert [position.offset for position in positions] == [0, 1, 2, 3, 4]
 
 
 async def test_records_go_to_the_given_partition_and_an_unknown_partition_is_refused(

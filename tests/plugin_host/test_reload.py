@@ -188,8 +188,14 @@ def things_of(broker: RunningBroker) -> list[object]:
     hosted = broker.plugins.find("greeter")
     assert hosted.plugin is not None
     module = sys.modules[hosted.plugin.module]
-    found = [module, module.State, module.Settings, module.GreetRequest, module.greet]
-    return [*found, hosted.current, hosted.plugin, hosted.settings.own, hosted.current.settings.own]
+    result = [module, module.State, module.Settings, module.GreetRequest, module.greet]
+    return [
+        *result,
+        hosted.current,
+        hosted.plugin,
+        hosted.settings.own,
+        hosted.current.settings.own,
+    ]
 
 
 def private_names() -> set[str]:

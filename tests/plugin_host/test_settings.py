@@ -47,9 +47,11 @@ def test_defaults_of_host_settings_come_from_the_plugin_declaration() -> None:
 
 
 def test_every_problem_of_plugin_settings_is_reported_with_its_source() -> None:
-    found = [str(one) for one in problems(echo, given(prefx="x", max_length="0", policy="no"))]
+    result = [
+        str(problem) for problem in problems(echo, given(prefx="x", max_length="0", policy="no"))
+    ]
 
-    assert found == [
+    assert result == [
         "-c: plugin.echo.prefx: plugin echo has no such setting: did you mean plugin.echo.prefix?",
         "-c: plugin.echo.max.length: 0 is too small: want at least 1",
         "-c: plugin.echo.policy: 'no' is not one of isolate, restart, fatal",
@@ -59,9 +61,9 @@ def test_every_problem_of_plugin_settings_is_reported_with_its_source() -> None:
 
 
 def test_a_problem_does_not_show_a_value_from_a_provider() -> None:
-    found = {"plugin.echo.max.length": SettingText("hunter2", "-c", "${env:LENGTH}")}
+    result = {"plugin.echo.max.length": SettingText("hunter2", "-c", "${env:LENGTH}")}
 
-    [error] = problems(echo, found)
+    [error] = problems(echo, result)
 
     assert "hunter2" not in str(error)
     assert "${env:LENGTH}" in str(error)
@@ -77,7 +79,7 @@ def test_a_plugin_setting_without_a_default_must_be_set() -> None:
     async def run(context: Any) -> Any:
         yield
 
-    assert [str(one) for one in problems(run, {})] == ["plugin.p.place: must be set"]
+    assert [str(problem) for problem in problems(run, {})] == ["plugin.p.place: must be set"]
 
 
 def test_secret_plugin_settings_are_shown_as_hidden() -> None:
@@ -93,6 +95,6 @@ def test_settings_of_plugins_that_are_not_installed_are_reported() -> None:
         name: SettingText("x", "-c") for name in ("plugin.ecko.x", "plugin.echo.x", "plugin.x")
     }
 
-    assert [str(one) for one in unknown_plugins(layer, ["echo"])] == [
+    assert [str(unknown_plugin) for unknown_plugin in unknown_plugins(layer, ["echo"])] == [
         "-c: plugin.ecko.x: no plugin ecko is installed: did you mean echo?"
     ]

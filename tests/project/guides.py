@@ -47,8 +47,8 @@ def python_blocks(page: str) -> list[str]:
 
 def blocks_of(name: str) -> list[str]:
     """Return the blocks of a page that run as tests; those of the README are few among others."""
-    found = python_blocks(PAGES[name][0])
-    return [block for block in found if count_tests(block)] if name == "readme" else found
+    result = python_blocks(PAGES[name][0])
+    return [block for block in result if count_tests(block)] if name == "readme" else result
 
 
 def count_tests(block: str) -> int:

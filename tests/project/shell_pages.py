@@ -46,7 +46,9 @@ def blocks(page: Path) -> Iterator[Block]:
 
 def shell_blocks(page: Path) -> list[str]:
     """Return the shell blocks of a page that run as they stand."""
-    return [one.text for one in blocks(page) if one.language == "sh" and one.words != "notrun"]
+    return [
+        block.text for block in blocks(page) if block.language == "sh" and block.words != "notrun"
+    ]
 
 
 def can_isolate() -> bool:

@@ -1,7 +1,7 @@
 """docs/reference/command-line.md names every command that prints JSON."""
 
 from tests.project.tree import ROOT
-from trio_kafka.cli import COMMANDS
+from trio_kafka.cli.commands import COMMANDS
 
 PAGE = (ROOT / "docs" / "reference" / "command-line.md").read_text()
 

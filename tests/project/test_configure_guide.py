@@ -44,9 +44,9 @@ def test_secrets_in_the_configure_guide_are_read_from_environment_and_file(tmp_p
 
     loaded = load(parse_properties(text, "f"), outside=Machine({"KEYSTORE_PASSWORD": "one"}))
 
-    given = loaded.config.texts
-    assert given["ssl.keystore.password"].text == "one"
-    assert given["ssl.key.password"].text == "two"
+    texts = loaded.config.texts
+    assert texts["ssl.keystore.password"].text == "one"
+    assert texts["ssl.key.password"].text == "two"
 
 
 @pytest.mark.parametrize("command", [one for one in COMMANDS if "--bootstrap" not in one])
@@ -62,4 +62,4 @@ def test_commands_of_the_configure_guide_run(
 
 
 def test_configure_guide_shows_every_config_command() -> None:
-    assert {one.split()[1] for one in COMMANDS} == {"lint", "explain", "diff"}
+    assert {command.split()[1] for command in COMMANDS} == {"lint", "explain", "diff"}

@@ -20,7 +20,7 @@ ROOTS = ("trio_kafka", "plugins", "admin_ui", "tests", "examples", "docs")
 PATH = re.compile(rf"`((?:{'|'.join(ROOTS)})/[\w./-]*)`")
 
 
-@pytest.mark.parametrize("name", [one for one in MODULES if one not in ("venv", "pip")])
+@pytest.mark.parametrize("name", [module for module in MODULES if module not in ("venv", "pip")])
 def test_every_module_that_a_page_runs_exists(name: str) -> None:
     assert find_spec(name) is not None
 

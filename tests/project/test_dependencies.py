@@ -17,8 +17,8 @@ def names(requirements: list[str | dict[str, str]]) -> Iterator[str]:
     for requirement in requirements:
         if isinstance(requirement, dict):
             yield from names(SETTINGS["dependency-groups"][requirement["include-group"]])
-        elif found := NAME.match(requirement):
-            yield found[0].lower()
+        elif result := NAME.match(requirement):
+            yield result[0].lower()
 
 
 RUN = set(names(SETTINGS["project"]["dependencies"]))
@@ -32,13 +32,13 @@ GROUPS = {name: set(names(group)) for name, group in SETTINGS["dependency-groups
 def locked(name: str) -> dict[str, str]:
     """Version and hashes of each package of a lock."""
     entries = re.split(r"\n(?=\S)", (LOCKS / f"{name}.txt").read_text())
-    found = (re.match(r"([\w.-]+)==(\S+)", entry) for entry in entries)
-    return {match[1]: match.string for match in found if match}
+    result = (re.match(r"([\w.-]+)==(\S+)", entry) for entry in entries)
+    return {match[1]: match.string for match in result if match}
 
 
 def test_dependencies_page_gives_a_reason_for_exactly_the_declared_dependencies() -> None:
-    told = (ROOT / "docs" / "reference" / "dependencies.md").read_text()
-    reasons = [line.partition(":")[0] for line in told.splitlines() if line.startswith("- ")]
+    text = (ROOT / "docs" / "reference" / "dependencies.md").read_text()
+    reasons = [line.partition(":")[0] for line in text.splitlines() if line.startswith("- ")]
     named = {name for line in reasons for name in re.findall(r"\*\*([\w.-]+)\*\*", line)}
 
     assert named - OWN == RUN | EXTRAS | GROUPS["dev"] | GROUPS["recipes"] | GROUPS["docs"]
@@ -60,10 +60,10 @@ def test_dependencies_page_gives_a_reason_for_exactly_the_declared_dependencies(
 def test_lock_file_contains_every_declared_dependency_with_hashes(
     lock: str, wanted: set[str]
 ) -> None:
-    found = locked(lock)
+    result = locked(lock)
 
-    assert wanted <= set(found)
-    assert [name for name, entry in found.items() if "--hash=sha256:" not in entry] == []
+    assert wanted <= set(result)
+    assert [name for name, entry in result.items() if "--hash=sha256:" not in entry] == []
 
 
 def test_all_lock_files_pin_the_same_version_of_a_package() -> None:

@@ -18,9 +18,9 @@ from trio_kafka.testing.processes import ask_api_versions, broker_process
 
 PAGE = ROOT / "docs" / "how-to" / "deploy.md"
 FILES = {
-    found[1]: one.text.partition("\n")[2]
-    for one in blocks(PAGE)
-    if (found := re.match(r"# ([\w.-]+)\n", one.text)) is not None
+    found[1]: block.text.partition("\n")[2]
+    for block in blocks(PAGE)
+    if (found := re.match(r"# ([\w.-]+)\n", block.text)) is not None
 }
 UNIT = configparser.ConfigParser(interpolation=None, strict=False)
 UNIT.optionxform = str  # type: ignore[assignment,method-assign] - names of systemd have capitals
@@ -94,7 +94,10 @@ def test_broker_with_the_files_of_the_deploy_guide_serves_and_stops_cleanly(tmp_
         address = f"PLAINTEXT://127.0.0.1:{port}"
         named = (f"listeners={address}", f"advertised.listeners={address}", f"log.dirs={data}")
         options = [word for one in named for word in ("-c", one)]
-        own = [str(tmp_path / "broker.toml") if one == CONFIG else one for one in arguments]
+        own = [
+            str(tmp_path / "broker.toml") if argument == CONFIG else argument
+            for argument in arguments
+        ]
         return [sys.executable, "-m", "trio_kafka", *own, *options]
 
     with broker_process(tmp_path, command=command) as broker:

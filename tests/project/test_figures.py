@@ -4,7 +4,7 @@ import re
 
 from tests.project.figures import CORE, MOST_PARAMETERS, lines_with_any, parameters, texts
 
-MOST_LINES_WITH_ANY = 280
+MOST_LINES_WITH_ANY = 250
 
 
 def test_a_type_that_can_be_said_is_not_any() -> None:

@@ -48,14 +48,16 @@ def run_guide(
     directory: Path, texts: list[str], *settings: str, before: str = "", after: str = ""
 ) -> list[str]:
     """Run blocks beside a broker with these settings; return what each printed, `after` last."""
-    start = f"trio-kafka start --embedded {quoted(*(f'-c{one}' for one in settings))}".rstrip()
+    start = (
+        f"trio-kafka start --embedded {quoted(*(f'-c{setting}' for setting in settings))}".rstrip()
+    )
     path = f"export PATH={quoted(str(directory / 'bin'))}:$PATH"
     return run_blocks([*texts, after], directory, before=f"{path}\n{start}\n{before}")
 
 
 def test_commands_of_the_control_plane_guide_add_a_listener_that_serves(tmp_path: Path) -> None:
     page = GUIDES / "control-plane.md"
-    [properties] = [one.text for one in blocks(page) if one.language == "properties"]
+    [properties] = [block.text for block in blocks(page) if block.language == "properties"]
     settings = dict(line.split("=", 1) for line in properties.splitlines())
     settings["listener.security.protocol.map"] += ",INSIDE:PLAINTEXT"
 

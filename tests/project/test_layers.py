@@ -145,11 +145,11 @@ def test_packaged_examples_import_only_modules_allowed_for_plugins() -> None:
 
 
 def test_make_checks_types_and_layers_of_every_packaged_example() -> None:
-    made = subprocess.run(
+    stdout = subprocess.run(
         ["make", "-n", "types", "layers"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
     for example in EXAMPLES.glob("*/pyproject.toml"):
-        assert made.count(f"examples/plugins/{example.parent.name}") == 2
+        assert stdout.count(f"examples/plugins/{example.parent.name}") == 2
 
 
 def imported(node: ast.AST) -> list[str]:
@@ -199,12 +199,12 @@ def test_ruff_bans_operating_system_access_outside_the_world_package(
     tmp_path: Path, text: str
 ) -> None:
     # No rule bans a builtin by its name.
-    found = f"TID251 `{BANNED[text]}` is banned" if text in BANNED else "PTH123"
+    result = f"TID251 `{BANNED[text]}` is banned" if text in BANNED else "PTH123"
 
     for place in ("trio_kafka/log/part.py", "plugins/trio_kafka_apis/k99_part.py"):
-        assert found in ruff(tmp_path, f'"""A part."""\n\n{text}\n', place)
+        assert result in ruff(tmp_path, f'"""A part."""\n\n{text}\n', place)
     door = ruff(tmp_path, f'"""A door."""\n\n{text}\n', "trio_kafka/world/door.py")
-    assert found not in door
+    assert result not in door
 
 
 def test_every_api_banned_by_ruff_has_a_test_case() -> None:

@@ -29,13 +29,13 @@ def prose(text: str) -> str:
 def anchors(text: str) -> set[str]:
     """Anchors of the headings, as GitHub and MyST make them."""
     seen: Counter[str] = Counter()
-    found = set()
+    result = set()
     for heading in HEADING.findall(FENCE.sub("", text)):
         shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
         slug = re.sub(r"[^\w\- ]", "", shown.lower()).replace(" ", "-")
-        found.add(f"{slug}-{seen[slug]}" if seen[slug] else slug)
+        result.add(f"{slug}-{seen[slug]}" if seen[slug] else slug)
         seen[slug] += 1
-    return found
+    return result
 
 
 def broken_links(page: Path, root: Path = ROOT) -> Iterator[str]:
@@ -44,11 +44,11 @@ def broken_links(page: Path, root: Path = ROOT) -> Iterator[str]:
         if re.match(r"[a-z]+:", target):
             continue
         path, _, anchor = unquote(target).partition("#")
-        wanted = (root / page.parent / path).resolve() if path else root / page
-        if not wanted.exists() or not wanted.is_relative_to(root):
+        expected = (root / page.parent / path).resolve() if path else root / page
+        if not expected.exists() or not expected.is_relative_to(root):
             yield f"{page}: {target}: there is no such file"
-        elif anchor and anchor not in anchors(wanted.read_text()):
-            yield f"{page}: {target}: {wanted.name} has no such heading"
+        elif anchor and anchor not in anchors(expected.read_text()):
+            yield f"{page}: {target}: {expected.name} has no such heading"
 
 
 @together(PAGES)
@@ -66,9 +66,9 @@ def test_every_page_of_the_documentation_can_be_reached_from_the_index() -> None
         reached.add(page)
         targets = (target.partition("#")[0] for target in LINK.findall(prose(page.read_text())))
         waiting += [
-            found
+            result
             for target in targets
-            if target.endswith(".md") and (found := (page.parent / target).resolve()).is_file()
+            if target.endswith(".md") and (result := (page.parent / target).resolve()).is_file()
         ]
 
     pages = {ROOT / page for page in PAGES if page.parts[0] == "docs"}

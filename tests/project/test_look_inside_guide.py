@@ -24,7 +24,7 @@ def test_every_command_of_the_look_inside_guide_is_parsed(
     monkeypatch.setenv("TRIO_KAFKA_BOOTSTRAP", "127.0.0.1:1")
     arguments = re.findall(r'"[^"]*"|\S+', command)
 
-    assert main([one.strip('"') for one in arguments]) == 1
+    assert main([argument.strip('"') for argument in arguments]) == 1
     assert capsys.readouterr().err.startswith("trio-kafka: 127.0.0.1:1: connection refused: ")
 
 
@@ -39,7 +39,7 @@ def test_every_setting_named_in_the_look_inside_guide_exists() -> None:
     named = set(re.findall(r"`(trio\.[a-z.]+)", GUIDE))
 
     fields = {name.replace(".", "_") for name in named}
-    assert {one for one in fields if not hasattr(load().config, one)} == set()
+    assert {field_ for field_ in fields if not hasattr(load().config, field_)} == set()
 
 
 def test_logger_named_in_the_look_inside_guide_exists() -> None:

@@ -52,6 +52,8 @@ TESTED_ELSEWHERE = {
     "trio_kafka/network/listener_tls.py": "test_handshakes.py wraps sockets and names clients",
     "trio_kafka/security/tls/errors.py": "two classes: test_failures.py raises them",
     "trio_kafka/security/tls/handshake.py": "test_socket.py and the kit's clients shake hands",
+    "trio_kafka/testing/pytest_cleaning.py": "test_pytest_brokers.py runs tests that leave things",
+    "trio_kafka/testing/pytest_marks.py": "test_pytest_brokers.py runs tests with marks",
     "trio_kafka/world/protocols.py": "interfaces: held by the contract tests of both worlds",
     "trio_kafka/world/world.py": "an interface, as the protocols",
 }

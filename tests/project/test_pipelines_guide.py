@@ -35,7 +35,7 @@ def test_pipelines_guide_lists_every_key_of_a_definition_with_its_default() -> N
             assert told == f"{default:g}"
         elif isinstance(default, str):
             assert told == f"`{default}`"
-    assert [one for one in RESTARTS if f"`{one}`" not in GUIDE] == []
+    assert [restart for restart in RESTARTS if f"`{restart}`" not in GUIDE] == []
 
 
 def test_pipelines_guide_names_the_plugin_settings_with_their_defaults() -> None:
@@ -53,12 +53,12 @@ def test_progress_event_posted_in_the_pipelines_guide_is_accepted() -> None:
     [post] = re.findall(r"`(\{\"event\".*\})`", GUIDE)
 
     assert Queries().take(eval(post), 1.0) == 10
-    assert [one for one in EVENTS if f"`{one}`" not in GUIDE] == []
+    assert [event for event in EVENTS if f"`{event}`" not in GUIDE] == []
 
 
 def test_every_file_linked_from_the_pipelines_guide_exists() -> None:
     links = re.findall(r"\]\((\.\./\.\./[^)]+)\)", GUIDE)
 
     assert links
-    assert [one for one in links if not (ROOT / "docs" / "how-to" / one).exists()] == []
+    assert [link for link in links if not (ROOT / "docs" / "how-to" / link).exists()] == []
     assert tomllib.loads((ROOT / "examples" / "spark" / "word_count.toml").read_text())

@@ -82,11 +82,11 @@ async def test_requests_in_the_readme_of_a_plugin_get_the_responses_shown(
     settings = {"plugin.rest_gateway.enabled": "true"}
     for block in blocks(place, "properties"):
         settings |= dict(line.split("=", 1) for line in block.splitlines())
-    others = [one for one in PLUGINS.values() if one is not http]  # it wants a socket
+    others = [plugin for plugin in PLUGINS.values() if plugin is not http]  # it wants a socket
     for block in blocks(place, "python"):
         names: dict[str, Any] = {"__name__": "readme"}
         exec(compile(block, place, "exec"), names)
-        others += [one for one in names.values() if isinstance(one, Plugin)]
+        others += [name for name in names.values() if isinstance(name, Plugin)]
     (transcript,) = blocks(place, "http")
     if "plugin.audit.enabled" not in settings:
         others.remove(audit)
@@ -104,13 +104,13 @@ async def test_requests_in_the_readme_of_a_plugin_get_the_responses_shown(
             method, target, text = asked.groups()
             mount = mounts.find(target.partition("?")[0])
             assert mount is not None, target
-            below, wanted = target.removeprefix(mount.path) or "/", next(lines)
+            below, expected = target.removeprefix(mount.path) or "/", next(lines)
             for _ in range(10):  # what is written later comes later
                 answer = await ask(mount.app, method, below, body=(text or "").encode())
-                if says(answer, wanted):
+                if says(answer, expected):
                     break
                 await trio.sleep(0.5)
-            assert says(answer, wanted), answer.body
+            assert says(answer, expected), answer.body
 
 
 def says(answer: Answer, line: str) -> bool:

@@ -15,7 +15,7 @@ from tests.project.tree import ROOT, tracked_files
 PAGES = [
     path
     for path in tracked_files()
-    if path.suffix == ".md" and any(one.language == "sh" for one in blocks(ROOT / path))
+    if path.suffix == ".md" and any(block.language == "sh" for block in blocks(ROOT / path))
 ]
 # Pages whose blocks another test runs, or which need what no test has.
 ELSEWHERE = {
@@ -67,7 +67,7 @@ EMBEDDED = f"trio-kafka start --embedded\n{RECORDS}"
 
 def started_with(page: str) -> str:
     """Start a broker with the settings that the page shows."""
-    text = next(one.text for one in blocks(ROOT / page) if one.language == "properties")
+    text = next(block.text for block in blocks(ROOT / page) if block.language == "properties")
     options = " ".join(f"-c '{line}'" for line in text.splitlines())
     return f"trio-kafka start --embedded {options}\n{RECORDS}"
 
@@ -95,6 +95,11 @@ NEEDED = {"docs/how-to/audit.md": "kcat"}
 REPLACED = {
     "make -C trio-kafka wheel": ": the wheel is built by test_install_guide.py",
     "pip install examples/plugins/": ": `write_files` leaves the package where Python finds it",
+    # What a person looks at for some seconds.
+    "trio-kafka top --times 3": "trio-kafka top --times 3 --interval 0.2",
+    "trio-kafka record --at http://127.0.0.1:9644/admin --seconds 5": (
+        "trio-kafka record --at http://127.0.0.1:9644/admin --seconds 1"
+    ),
 }
 
 
@@ -111,7 +116,7 @@ def write_files(page: str, directory: Path) -> None:
         if (named := re.fullmatch(r"# ([\w.]+)", name)) is not None:
             (directory / named[1]).write_text(rest)
     if page == "docs/how-to/write-a-plugin.md":
-        plugin = next(one.text for one in blocks(ROOT / page) if one.language == "python")
+        plugin = next(block.text for block in blocks(ROOT / page) if block.language == "python")
         (directory / "keeper.py").write_text(plugin)
         info = directory / "keeper-1.dist-info"
         info.mkdir()
@@ -148,7 +153,7 @@ def test_shell_blocks_of_a_page_run_unchanged(page: str, tmp_path: Path) -> None
 
     assert len(printed) == len(shell_blocks(ROOT / page))
     if page == "docs/how-to/rest-gateway.md":
-        [shown] = [one.text for one in blocks(ROOT / page) if one.language == "json"]
+        [shown] = [block.text for block in blocks(ROOT / page) if block.language == "json"]
         assert json.loads(printed[0]) == json.loads(shown)
     if page == "docs/how-to/write-a-plugin.md":
         assert re.search(r"^keeper +ready", printed[0], re.MULTILINE)

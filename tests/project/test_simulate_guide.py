@@ -27,7 +27,7 @@ def test_simulate_guide_lists_every_kind_of_fault_with_its_arguments() -> None:
     rows = dict(re.findall(r"^\| (\w+) \| (`\w+\(.*) \|$", GUIDE, re.MULTILINE))
 
     assert {group: re.findall(r"`(\w+)\(([^)]*)\)`", text) for group, text in rows.items()} == {
-        group: [(kind, ", ".join(one.name for one in ARGUMENTS[kind])) for kind in kinds]
+        group: [(kind, ", ".join(argument.name for argument in ARGUMENTS[kind])) for kind in kinds]
         for group, kinds in KINDS.items()
     }
 

@@ -54,8 +54,8 @@ def directory(tmp_path: Path) -> Path:
 
 def limit_of(printed: str) -> str | None:
     """Return the timeout that pytest says it has."""
-    found = re.search(r"^timeout: (\S+)", printed, re.MULTILINE)
-    return found and found[1]
+    match = re.search(r"^timeout: (\S+)", printed, re.MULTILINE)
+    return match and match[1]
 
 
 def test_skipped_test_is_reported_as_skipped_outside_ci(directory: Path) -> None:

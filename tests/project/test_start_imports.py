@@ -75,12 +75,12 @@ def imported_with(module: str) -> set[str]:
 def test_starting_imports_no_package_outside_the_allowed_list(
     module: str, allowed: set[str]
 ) -> None:
-    found = imported_with(module)
+    result = imported_with(module)
 
-    packages = {name.partition(".")[0] for name in found}
+    packages = {name.partition(".")[0] for name in result}
     unknown_plugins = packages - sys.stdlib_module_names - allowed
     assert {name for name in unknown_plugins if not name.startswith("_")} == set()
-    assert found & UNWANTED == set()
+    assert result & UNWANTED == set()
 
 
 # Modules of ours that a command may import once it runs, its own too. Each costs 0.5 ms; with
@@ -106,26 +106,26 @@ RARE = (
 
 @pytest.mark.parametrize(("module", "most"), COMMANDS.items())
 def test_command_imports_few_modules_and_none_that_it_may_not_need(module: str, most: int) -> None:
-    found = imported_with(module)
+    result = imported_with(module)
 
-    assert len([name for name in found if name.startswith("trio_kafka")]) <= most
-    assert sorted(name for name in found if name.startswith(RARE)) == []
-    assert "asyncio" not in found
+    assert len([name for name in result if name.startswith("trio_kafka")]) <= most
+    assert sorted(name for name in result if name.startswith(RARE)) == []
+    assert "asyncio" not in result
 
 
 def test_starting_a_broker_imports_no_protocol_message_modules() -> None:
     """They are dozens, of several ms each: one comes with the first request of its key."""
-    found = imported_with("trio_kafka.broker.main") | imported_with("trio_kafka_apis")
+    result = imported_with("trio_kafka.broker.main") | imported_with("trio_kafka_apis")
 
-    assert [name for name in found if name.startswith("trio_kafka.protocol.messages.")] == []
+    assert [name for name in result if name.startswith("trio_kafka.protocol.messages.")] == []
 
 
 def test_starting_a_broker_imports_no_record_modules_of_unsupported_group_types() -> None:
-    found = imported_with("trio_kafka.broker.main")
+    result = imported_with("trio_kafka.broker.main")
 
     stored = "trio_kafka.protocol.stored.groups."
-    assert {f"{stored}classic", f"{stored}consumer"} <= found
-    assert {f"{stored}share", f"{stored}streams"} & found == set()
+    assert {f"{stored}classic", f"{stored}consumer"} <= result
+    assert {f"{stored}share", f"{stored}streams"} & result == set()
 
 
 def test_serving_broker_imports_message_modules_only_for_requests_received() -> None:

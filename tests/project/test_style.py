@@ -10,7 +10,7 @@ LINTED = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlin
 
 
 def test_style_page_shows_the_layers_that_import_linter_checks() -> None:
-    [layers] = [one["layers"] for one in LINTED if one["id"] == "layers"]
+    [layers] = [row["layers"] for row in LINTED if row["id"] == "layers"]
     there = {path.stem for path in (ROOT / "trio_kafka").iterdir() if path.name != "__pycache__"}
     checked = [sorted(set(re.findall(r"\w+", line)) & there) for line in layers]
     [shown] = re.findall(r"^```\n(testing ▸.*?)```$", PAGE, re.MULTILINE | re.DOTALL)

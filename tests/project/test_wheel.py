@@ -34,9 +34,9 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_wheel_contains_every_module_the_type_marker_and_the_licence(wheel: Path) -> None:
     packaged = set(zipfile.ZipFile(wheel).namelist())
-    wanted = {str(module).removeprefix("plugins/") for module in modules()}
+    expected = {str(module).removeprefix("plugins/") for module in modules()}
 
-    assert {name for name in wanted if not name.startswith("admin_ui/")} <= packaged
+    assert {name for name in expected if not name.startswith("admin_ui/")} <= packaged
     assert "trio_kafka/py.typed" in packaged
     assert any(name.endswith("licenses/LICENSE") for name in packaged)
     assert [name for name in packaged if name.startswith(("tests/", "docs/", ".ci/"))] == []

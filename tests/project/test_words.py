@@ -30,20 +30,20 @@ def lines() -> Iterator[tuple[Path, int, str]]:
 
 
 def test_no_file_names_a_host_that_is_not_listed() -> None:
-    found = [
+    result = [
         f"{path}:{n}: {host}"
         for path, n, line in lines()
         for host in URL.findall(line)
         if host not in HOSTS and not host.endswith((".example", ".test"))
     ]
 
-    assert found == []
+    assert result == []
 
 
 def test_no_file_contains_a_path_of_a_developer_machine() -> None:
-    found = [f"{path}:{n}" for path, n, line in lines() if MACHINE_PATH.search(line)]
+    result = [f"{path}:{n}" for path, n, line in lines() if MACHINE_PATH.search(line)]
 
-    assert found == []
+    assert result == []
 
 
 def test_patterns_match_urls_and_machine_paths() -> None:

@@ -122,12 +122,12 @@ class Stamped:
 
 
 def test_a_single_tagged_field_of_fixed_size_is_packed_with_adjacent_fields() -> None:
-    known = b"\x03\x10" + b"i" * 16
+    sample = b"\x03\x10" + b"i" * 16
     assert to_bytes(Stamped(5), 0) == b"\0\0\0\5\0"
-    assert to_bytes(Stamped(5, b"i" * 16), 0) == b"\0\0\0\5\1" + known
+    assert to_bytes(Stamped(5, b"i" * 16), 0) == b"\0\0\0\5\1" + sample
     assert "join_tags" in source_of(encoder(Stamped, 0))
     beside = tagged(Stamped(5, b"i" * 16), {1: b"a", 4: b"b"})
-    assert to_bytes(beside, 0) == b"\0\0\0\5\3\1\1a" + known + b"\4\1b"
+    assert to_bytes(beside, 0) == b"\0\0\0\5\3\1\1a" + sample + b"\4\1b"
     assert to_bytes(tagged(Stamped(5), {4: b"b"}), 0) == b"\0\0\0\5\1\4\1b"
     with pytest.raises(EncodeError, match="topic_id: a uuid does not have 16 bytes"):
         to_bytes(Stamped(5, b"i" * 15), 0)

@@ -15,12 +15,12 @@ from trio_kafka.protocol.schema import data, float64, string
 from trio_kafka.protocol.stored.metadata.brokers import BrokerRegistrationChangeRecord
 from trio_kafka.protocol.stored.metadata.security import UserScramCredentialRecord
 
-ONE = bytes(15) + b"\x01"
+ID = bytes(15) + b"\x01"
 PRODUCE = ProduceRequest(
     "tx",
     -1,
     1000,
-    [TopicProduceData(topic_id=ONE, partition_data=[PartitionProduceData(3, memoryview(b"\x01"))])],
+    [TopicProduceData(topic_id=ID, partition_data=[PartitionProduceData(3, memoryview(b"\x01"))])],
 )
 
 
@@ -61,7 +61,7 @@ def test_to_data_refuses_a_version_that_lacks_a_field_of_the_message() -> None:
 
 @pytest.mark.parametrize("names", ["python", "kafka"])
 def test_uuids_bytes_and_unknown_tags_survive_a_round_trip_through_json(names: str) -> None:
-    change = BrokerRegistrationChangeRecord(1, 2, log_dirs=[ONE], cordoned_log_dirs=None)
+    change = BrokerRegistrationChangeRecord(1, 2, log_dirs=[ID], cordoned_log_dirs=None)
     change.unknown_tags = {7: b"\xff"}  # type: ignore[attr-defined]
     scram = UserScramCredentialRecord("me", 1, b"salt", b"stored", b"server", 4096)
 

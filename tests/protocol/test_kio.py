@@ -102,8 +102,10 @@ def both_hold(ours: Field, theirs: KioField[Any], version: int) -> st.SearchStra
 
 
 def instances(cls: type[Any], kio: type[Any], version: int) -> st.SearchStrategy[Any]:
-    found = {mine.name: both_hold(mine, other, version) for mine, other in pairs(cls, kio, version)}
-    return st.builds(cls, **found)
+    result = {
+        mine.name: both_hold(mine, other, version) for mine, other in pairs(cls, kio, version)
+    }
+    return st.builds(cls, **result)
 
 
 def as_ours(theirs: Any) -> Any:
@@ -133,8 +135,8 @@ def plain(ours: Any, version: int) -> Any:
     if isinstance(ours, memoryview):
         return bytes(ours)
     if hasattr(ours, "__attrs_attrs__"):
-        found = fields_of(type(ours))
-        present = [field.name for field in found if covers(field.versions, version)]
+        fields = fields_of(type(ours))
+        present = [field.name for field in fields if covers(field.versions, version)]
         return [plain(getattr(ours, name), version) for name in present]
     return ours
 
@@ -150,7 +152,7 @@ def without_nothing(value: Any) -> Any:
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(draw=st.data())
 def test_kio_reads_the_same_values_and_writes_the_same_bytes(name: str, draw: Any) -> None:
-    versions = sorted(version for known, version in KIO if known == name)
+    versions = sorted(version for each, version in KIO if each == name)
     for version in newest_and_another(versions, draw):
         compare_with_kio(name, version, draw)
 
@@ -184,9 +186,9 @@ def test_kio_has_all_requests_and_responses_except_the_newest() -> None:
 
 
 def test_kio_has_headers_and_control_records_but_not_the_quorum_state() -> None:
-    known = {name for name, _ in KIO}
-    unknown = {cls for cls in classes() if cls.__name__ not in known}
+    names = {name for name, _ in KIO}
+    unknown = {cls for cls in classes() if cls.__name__ not in names}
 
     stored = {cls.__name__ for cls in unknown if message_of(cls).kind == "data"}
     assert stored == NOT_IN_KIO
-    assert {"RequestHeader", "ResponseHeader", "VotersRecord"} <= known
+    assert {"RequestHeader", "ResponseHeader", "VotersRecord"} <= names

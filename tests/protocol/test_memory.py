@@ -19,7 +19,7 @@ PLACES = 200  # of one message, at the most
 # What a message costs: its objects and, where it is none, the error. And what a byte of it may be:
 # the beginning of an empty struct of some fields.
 MESSAGE, BYTE = 8192, 100
-ONE = {"string": "name", "bytes": b"bytes", "records": b"records", "uuid": bytes(range(16))}
+SAMPLES = {"string": "name", "bytes": b"bytes", "records": b"records", "uuid": bytes(range(16))}
 
 
 def one_of(field: Field, version: int) -> Any:
@@ -28,7 +28,7 @@ def one_of(field: Field, version: int) -> Any:
         return [one_of(field.item, version)]
     if field.kind == "struct":
         return full(field.part, version)
-    return ONE.get(field.kind, 1)
+    return SAMPLES.get(field.kind, 1)
 
 
 def full(cls: type[Any], version: int) -> Any:

@@ -53,14 +53,14 @@ def bodies(sample: dict[str, Any]) -> list[tuple[type[Any], bytes, int, bytes]]:
     version = sample["version"]
     frame = bytes.fromhex(sample["request"])
     head, position = decoder(RequestHeader, request_header_version(message, version))(frame)
-    found = [(cls, frame, position, to_bytes(head, request_header_version(message, version)))]
+    result = [(cls, frame, position, to_bytes(head, request_header_version(message, version)))]
     if sample["response"]:
         frame = bytes.fromhex(sample["response"])
         header_version = response_header_version(message, version)
         answer_head, position = decoder(ResponseHeader, header_version)(frame)
         assert message.response is not None
-        found.append((message.response, frame, position, to_bytes(answer_head, header_version)))
-    return found
+        result.append((message.response, frame, position, to_bytes(answer_head, header_version)))
+    return result
 
 
 def test_every_kafka_message_is_declared_except_two_file_rows_and_removed_messages() -> None:
@@ -127,8 +127,8 @@ def test_codecs_in_steps_give_the_same_result_as_plain_codecs(key: int) -> None:
             in_steps: list[bytes] = []
             encoder(cls, version)(message, segments.append)
 
-            pauses, made = run(decoder_in_steps(cls, version)(frame, position))
-            assert made == (message, end)
+            pauses, decoded = run(decoder_in_steps(cls, version)(frame, position))
+            assert decoded == (message, end)
             written, _ = run(encoder_in_steps(cls, version)(message, in_steps.append))
             assert in_steps == segments
             assert written <= pauses  # which are also made before tagged fields

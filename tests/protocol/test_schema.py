@@ -100,10 +100,10 @@ def test_fields_can_be_given_by_keyword_or_in_order_and_all_are_optional() -> No
 
 
 def test_lists_and_structs_are_not_shared_between_instances() -> None:
-    one, other = AskRequest(), AskRequest()
+    first, other = AskRequest(), AskRequest()
 
-    one.parts.append(Part())
-    one.part.number = 5
+    first.parts.append(Part())
+    first.part.number = 5
 
     assert other == AskRequest()
 

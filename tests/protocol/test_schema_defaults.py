@@ -20,13 +20,13 @@ def test_messages_share_one_default_instance_of_a_struct_field():
 
 
 def test_a_shared_default_equals_a_new_instance_of_its_class():
-    default, made = PartitionData().diverging_epoch, EpochEndOffset()
+    default, created = PartitionData().diverging_epoch, EpochEndOffset()
 
-    assert default == made
-    assert made == default
+    assert default == created
+    assert created == default
     assert default != EpochEndOffset(3)
     assert isinstance(default, EpochEndOffset)
-    assert repr(default) == repr(made)
+    assert repr(default) == repr(created)
     assert fields_of(type(default)) == fields_of(EpochEndOffset)
     assert repr(PartitionData()) == "PartitionData()"
 
@@ -50,9 +50,9 @@ def test_a_struct_missing_in_a_frame_is_the_shared_default_instance():
     rows[1].current_leader = LeaderIdAndEpoch(1, 2)
     message = FetchResponse(responses=[FetchableTopicResponse(topic_id=bytes(16), partitions=rows)])
 
-    found, _ = decoder(FetchResponse, 16)(to_bytes(message, 16))
+    result, _ = decoder(FetchResponse, 16)(to_bytes(message, 16))
 
-    first, second = found.responses[0].partitions
+    first, second = result.responses[0].partitions
     assert first.current_leader is PartitionData().current_leader
     assert second.current_leader == LeaderIdAndEpoch(1, 2)
     second.current_leader.leader_id = 7

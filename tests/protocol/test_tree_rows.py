@@ -63,7 +63,7 @@ def test_tree_nodes_are_found_by_their_path_of_names() -> None:
 def test_a_tree_figure_is_converted_to_the_python_type_of_its_kind(
     kind: int, value: str, as_data: object
 ) -> None:
-    found = value_of(TreeFigure("f", kind, value))
+    result = value_of(TreeFigure("f", kind, value))
 
-    assert found == as_data
-    assert type(found) is type(as_data)
+    assert result == as_data
+    assert type(result) is type(as_data)

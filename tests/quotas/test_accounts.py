@@ -19,7 +19,7 @@ def accounts(most: int = 100) -> Accounts[list[int]]:
 
 
 def payers(kind: Accounts[list[int]]) -> list[Payer]:
-    return [one.payer for one in kind]
+    return [account.payer for account in kind]
 
 
 def test_users_of_a_client_id_quota_share_one_account_for_each_client_id() -> None:
@@ -111,7 +111,7 @@ def test_last_used_accounts_are_kept_at_the_limit_of_accounts(uses: list[tuple[s
         used.pop(client, None)
         used[client] = now
         kept = list(used)[-3:]
-        assert [one.payer.client_id for one in kind][-1] == client
-        assert {one.payer.client_id for one in kind} <= set(kept)
+        assert [account.payer.client_id for account in kind][-1] == client
+        assert {account.payer.client_id for account in kind} <= set(kept)
         fresh = {name for name in kept if used[name] > now - IDLE_MS}
-        assert fresh <= {one.payer.client_id for one in kind}
+        assert fresh <= {account.payer.client_id for account in kind}

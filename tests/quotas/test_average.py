@@ -36,6 +36,6 @@ def test_average_within_a_window_is_the_mean(values: list[int]) -> None:
     for number, value in enumerate(values):
         average.record(value, number)
 
-    found = average.measure(len(values))
-    assert found is not None
-    assert round(found - sum(values) / len(values), 6) == 0
+    result = average.measure(len(values))
+    assert result is not None
+    assert round(result - sum(values) / len(values), 6) == 0

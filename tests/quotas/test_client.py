@@ -8,7 +8,7 @@ from trio_kafka.quotas.client import ClientQuota, Windows
 
 
 def quota(windows: Windows = Windows(), **options: int) -> ClientQuota:  # noqa: B008 - a value
-    made = ClientQuota(
+    client_quota = ClientQuota(
         "Produce",
         measure="byte-rate",
         windows=windows,
@@ -16,8 +16,8 @@ def quota(windows: Windows = Windows(), **options: int) -> ClientQuota:  # noqa:
         now_ms=lambda: 0,
         **options,
     )
-    made.accounts.set(("", "app"), 1000.0)
-    return made
+    client_quota.accounts.set(("", "app"), 1000.0)
+    return client_quota
 
 
 def test_client_above_its_quota_is_throttled_until_its_values_are_old() -> None:

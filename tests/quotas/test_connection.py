@@ -23,10 +23,10 @@ INSIDE, OUTSIDE = "INSIDE", "OUTSIDE"
 def accounts(
     *listeners: str, protected: tuple[str, ...] = (INSIDE,), **bounds: object
 ) -> tuple[ConnectionAccounts, list[ListenerAccount]]:
-    made = ConnectionAccounts(protected)
-    opened = [made.open(name) for name in listeners]
-    made.obey(ConnectionBounds(**bounds))  # type: ignore[arg-type]
-    return made, opened
+    connection_accounts = ConnectionAccounts(protected)
+    opened = [connection_accounts.open(name) for name in listeners]
+    connection_accounts.obey(ConnectionBounds(**bounds))  # type: ignore[arg-type]
+    return connection_accounts, opened
 
 
 # --- places

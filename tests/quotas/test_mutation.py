@@ -23,11 +23,11 @@ def clock() -> Clock:
 
 
 def quota(clock: Clock, rate: float | None = 1.0) -> MutationQuota:
-    made = MutationQuota(
+    mutation_quota = MutationQuota(
         "ControllerMutation", windows=Windows(10, 1000), node=Node("n", "part"), now_ms=clock
     )
-    made.accounts.set(("u", ""), rate)
-    return made
+    mutation_quota.accounts.set(("u", ""), rate)
+    return mutation_quota
 
 
 def test_strict_mutation_is_refused_while_the_bucket_is_overdrawn(clock: Clock) -> None:

@@ -77,8 +77,8 @@ def test_idle_accounts_are_removed_by_expire() -> None:
 
 
 def test_quota_keys_are_the_keys_of_kafka() -> None:
-    known = {name for one in tables() if one.title.startswith("Quotas") for name in one.names}
+    names = {name for table in tables() if table.title.startswith("Quotas") for name in table.names}
     ours = {
         value for name, value in vars(module).items() if name.endswith(("_RATE", "_PERCENTAGE"))
     }
-    assert ours == known
+    assert ours == names

@@ -254,8 +254,8 @@ def test_node_named_as_leader_of_a_later_epoch_grants_no_vote_in_that_epoch() ->
 
     request = VoteRequest(NodeId(2), 7, 0, 0, pre_vote=False)
     raft.step(Tick(), 2.0)
-    told = VoteResponse(NodeId(3), 7, ONE, granted=False, pre_vote=True, correlation=0)
-    raft.step(told, 2.1)
+    response = VoteResponse(NodeId(3), 7, ONE, granted=False, pre_vote=True, correlation=0)
+    raft.step(response, 2.1)
 
     assert raft.election == Election(7, NO_NODE, ONE)
     assert not answer_to(raft, request, 2.2).granted

@@ -194,20 +194,20 @@ async def test_reader_gets_all_committed_batches_of_the_log(world, autojump_cloc
             end = append(driver, [setting(number)], driver.epoch, 33)
         await driver.wait_committed(end)
 
-        found = await read_all(driver)
+        result = await read_all(driver)
 
-    values = [record.value for batch in found for record in batch.records]
+    values = [record.value for batch in result for record in batch.records]
     assert values == [str(number) for number in range(400)]
-    assert [batch.next_offset for batch in found] == list(range(1, 402))
+    assert [batch.next_offset for batch in result] == list(range(1, 402))
 
 
 async def read_all(driver: RaftDriver) -> list[Committed]:
-    found: list[Committed] = []
+    result: list[Committed] = []
     offset = 0
     while offset < driver.committed_offset:
-        found += await driver.read(offset)
-        offset = found[-1].next_offset
-    return found
+        result += await driver.read(offset)
+        offset = result[-1].next_offset
+    return result
 
 
 def kept(driver: RaftDriver) -> object:
@@ -247,15 +247,15 @@ async def test_log_written_by_kafka_is_read_record_by_record(world, autojump_clo
     await put_sample(world, "cluster_metadata", without=".checkpoint")
     expected = dumped("cluster_metadata")["00000000000000000000.log"]
     async with running_quorum(world) as (driver, _):
-        found: list[Committed] = []
+        result: list[Committed] = []
         offset = 0
         while offset < driver.committed_offset:
-            found += await driver.read(offset)
-            offset = found[-1].next_offset
+            result += await driver.read(offset)
+            offset = result[-1].next_offset
 
     records = [
         (batch.next_offset - len(batch.records) + at, record)
-        for batch in found
+        for batch in result
         for at, record in enumerate(batch.records)
     ]
     assert [offset for offset, _ in records] == [record.offset for record in expected]
@@ -358,8 +358,8 @@ def test_committed_records_survive_a_power_loss(seed: int) -> None:
 
         async def life(world: SimulatedWorld) -> None:
             async with running_quorum(world) as (driver, loader):
-                found = loader.image.configs.get((2, "t"), {})
-                assert set(committed) <= {int(value) for value in found.values()}
+                result = loader.image.configs.get((2, "t"), {})
+                assert set(committed) <= {int(value) for value in result.values()}
                 for number in range(1000 * world.life, 1000 * world.life + 200):
                     record = ProducerIdsRecord(broker_id=1, next_producer_id=number)
                     end = append(driver, [setting(number, str(number)), record], driver.epoch, 33)
@@ -387,4 +387,4 @@ async def test_failed_append_ends_the_quorum(world, autojump_clock) -> None:
                 append(driver, [setting(1)], epoch, 33)
             await trio.sleep_forever()
 
-    assert {type(one) for one in leaves(caught.value)} == {LogDirError}
+    assert {type(leaf) for leaf in leaves(caught.value)} == {LogDirError}

@@ -14,13 +14,13 @@ async def test_a_formatted_directory_has_one_snapshot_with_voters_and_features(
     await format_root(world)
 
     directory = world.directory(ROOT).directory("__cluster_metadata-0")
-    found = await read_snapshot(directory, BOOTSTRAP)
+    snapshot = await read_snapshot(directory, BOOTSTRAP)
     assert directory.names() == ["00000000000000000000-0000000000.checkpoint"]
-    assert found.voters is not None
-    assert found.voters.kraft_version == 1
-    assert found.voters.voters[0].id == ONE
-    assert found.voters.voters[0].directory_id == DIRECTORY_ID
-    assert found.records[0].feature_level == 33
+    assert snapshot.voters is not None
+    assert snapshot.voters.kraft_version == 1
+    assert snapshot.voters.voters[0].id == ONE
+    assert snapshot.voters.voters[0].directory_id == DIRECTORY_ID
+    assert snapshot.records[0].feature_level == 33
 
 
 async def test_second_format_of_a_directory_changes_no_file(world, autojump_clock) -> None:
@@ -33,15 +33,17 @@ async def test_second_format_of_a_directory_changes_no_file(world, autojump_cloc
 
     assert await again(33)
     assert not await again(20)
-    found = await read_snapshot(root.directory("__cluster_metadata-0"), BOOTSTRAP)
-    assert found.records[0].feature_level == 33
+    snapshot = await read_snapshot(root.directory("__cluster_metadata-0"), BOOTSTRAP)
+    assert snapshot.records[0].feature_level == 33
 
 
 async def test_snapshot_below_kraft_version_1_has_no_voters(world, autojump_clock) -> None:
     await format_root(world, level=20)
 
-    found = await read_snapshot(world.directory(ROOT).directory("__cluster_metadata-0"), BOOTSTRAP)
-    assert found.voters is None
+    snapshot = await read_snapshot(
+        world.directory(ROOT).directory("__cluster_metadata-0"), BOOTSTRAP
+    )
+    assert snapshot.voters is None
 
 
 async def test_unknown_metadata_version_is_refused_and_nothing_is_written(

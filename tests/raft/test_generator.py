@@ -23,7 +23,7 @@ async def make_topics(driver, loader, count: int) -> None:
 async def run(world, settings: SnapshotSettings, count: int, seconds: float) -> list[int]:
     """The offset of the newest snapshot after each second, with `count` topics at the beginning."""
     await format_root(world)
-    found = []
+    result = []
     async with running_quorum(world) as (driver, loader), trio.open_nursery() as nursery:
         generator = SnapshotGenerator(driver, settings, Node("broker", "broker"))
         loader.add(generator)
@@ -32,9 +32,9 @@ async def run(world, settings: SnapshotSettings, count: int, seconds: float) -> 
         for _ in range(int(seconds)):
             await trio.sleep(1)
             assert driver.store.snapshot is not None
-            found.append(driver.store.snapshot.offset)
+            result.append(driver.store.snapshot.offset)
         nursery.cancel_scope.cancel()
-    return found
+    return result
 
 
 async def test_snapshot_is_written_after_enough_bytes_of_the_log(world, autojump_clock) -> None:

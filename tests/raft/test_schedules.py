@@ -42,11 +42,11 @@ def test_planted_fault_is_found_by_a_schedule(
     first = size(RARE.get(plant, 0), 0)
     schedules = range(first, first + size(*SCHEDULES))
 
-    found = next((seed for seed in schedules if is_found_by(seed)), None)
+    result = next((seed for seed in schedules if is_found_by(seed)), None)
 
     with capsys.disabled():
-        print(f"\n{plant.__name__}: found by schedule {found}, from {first} on")
-    assert found is not None
+        print(f"\n{plant.__name__}: found by schedule {result}, from {first} on")
+    assert result is not None
 
 
 def is_found_by(seed: int) -> bool:

@@ -35,12 +35,12 @@ async def test_written_snapshot_is_read_unchanged(world, autojump_clock) -> None
     at = SnapshotId(1234, 5)
 
     size = await write(directory, at)
-    found = await read_snapshot(directory, at)
+    snapshot = await read_snapshot(directory, at)
 
     assert directory.names() == ["00000000000000001234-0000000005.checkpoint"]
     assert await snapshots_in(directory) == [at]
-    assert [record.name for record in found.records] == [f"t{n}" for n in range(300)]
-    assert (found.timestamp_ms, found.voters, found.size) == (77, VOTERS, size)
+    assert [record.name for record in snapshot.records] == [f"t{n}" for n in range(300)]
+    assert (snapshot.timestamp_ms, snapshot.voters, snapshot.size) == (77, VOTERS, size)
 
 
 async def test_batches_of_a_snapshot_are_contiguous_between_header_and_footer(
@@ -69,12 +69,12 @@ async def test_snapshots_written_by_kafka_are_read_record_by_record(
     read = 0
 
     for at in await snapshots_in(directory):
-        found = await read_snapshot(directory, at)
-        for record, dump in zip(found.records, expected[at.name], strict=True):
+        snapshot = await read_snapshot(directory, at)
+        for record, dump in zip(snapshot.records, expected[at.name], strict=True):
             made = to_data(record, names="kafka", version=dump.version)
             assert {key: made[key] for key in dump.data} == dump.data
             read += 1
-        assert (found.voters is not None) == (name == "dynamic_quorum")
+        assert (snapshot.voters is not None) == (name == "dynamic_quorum")
 
     assert read >= 78
 
@@ -134,5 +134,5 @@ async def test_written_snapshot_survives_a_power_loss(autojump_clock, seed: int)
     world.crash(kept=0.0)
     next_life = universe.machine(world.name)
 
-    found = await read_snapshot(next_life.directory(ROOT).directory("d"), at)
-    assert len(found.records) == 300
+    snapshot = await read_snapshot(next_life.directory(ROOT).directory("d"), at)
+    assert len(snapshot.records) == 300

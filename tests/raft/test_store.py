@@ -206,13 +206,13 @@ async def test_damaged_batch_before_undamaged_batches_is_refused_without_truncat
     name = segments(world)[number]
     await change(world, name, at, 1)
     directory = world.directory(ROOT).directory(METADATA)
-    before = {one: await content_of(directory, one) for one in segments(world)}
+    before = {segment: await content_of(directory, segment) for segment in segments(world)}
 
     with pytest.raises(LogDirError, match=rf"{name} is damaged.*at position \d+.*truncate -s"):
         async with running_quorum(world, config=SMALL):
             pass
 
-    assert {one: await content_of(directory, one) for one in segments(world)} == before
+    assert {segment: await content_of(directory, segment) for segment in segments(world)} == before
 
 
 async def test_torn_last_batch_of_metadata_is_truncated(world, autojump_clock) -> None:

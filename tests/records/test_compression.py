@@ -203,7 +203,11 @@ def _kept_by(error: BaseException | None) -> Iterator[int]:
     while error is not None:
         for frame, _ in traceback.walk_tb(error.__traceback__):
             if frame.f_code.co_filename == compression.__file__:
-                yield from (len(one) for one in frame.f_locals.values() if hasattr(one, "__len__"))
+                yield from (
+                    len(f_local)
+                    for f_local in frame.f_locals.values()
+                    if hasattr(f_local, "__len__")
+                )
         error = error.__context__
 
 

@@ -26,19 +26,19 @@ BATCH = encode_batch([Record(value=b"one", timestamp=5), Record(value=b"two", ti
 def test_batch_headers_of_a_log_written_by_kafka_are_read() -> None:
     log = (DATA / "txn.log").read_bytes()
 
-    found = list(iterate_headers(log))
+    result = list(iterate_headers(log))
 
-    position, marker = found[0]
+    position, marker = result[0]
     assert (position, marker.base_offset, marker.size, marker.count) == (0, 5, 78, 1)
     assert (marker.producer_id, marker.producer_epoch, marker.base_sequence) == (5, 1, -1)
     assert (marker.is_control, marker.is_transactional) == (True, True)
-    position, batch = found[1]
+    position, batch = result[1]
     assert (position, batch.base_offset, batch.last_offset, batch.next_offset) == (78, 6, 10, 11)
     assert (batch.size, batch.crc, batch.leader_epoch, batch.magic) == (246, 2484352059, 0, 2)
     assert batch.base_sequence == 0
     assert (batch.base_timestamp, batch.max_timestamp) == (1700000000005, 1700000000009)
     assert (batch.is_control, batch.is_transactional, batch.codec) == (False, True, Codec.NONE)
-    assert found[-1][0] + found[-1][1].size == len(log)
+    assert result[-1][0] + result[-1][1].size == len(log)
 
 
 @pytest.mark.parametrize("name", ["txn.log", "plain.log", "compacted.log", "metadata.checkpoint"])

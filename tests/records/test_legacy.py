@@ -20,14 +20,14 @@ ARCHIVE = Path(__file__).parent / "data" / "message_sets.tar.gz"
 
 def message_sets() -> dict[str, bytes]:
     """Contents by name, those of magic 0 and 1, with what they hold as `expected.txt`."""
-    found = {}
+    result = {}
     with tarfile.open(ARCHIVE) as tar:
         for member in tar.getmembers():
             name = Path(member.name).name
             file = tar.extractfile(member)
             if file is not None and name.startswith(("v0", "v1", "expected")):
-                found[name] = file.read()
-    return found
+                result[name] = file.read()
+    return result
 
 
 SETS = message_sets()
@@ -35,12 +35,12 @@ NAMES = sorted(name for name in SETS if name != "expected.txt")
 
 
 def messages(content: bytes) -> list[tuple[int, LegacyMessage]]:
-    found, position = [], 0
+    result, position = [], 0
     while position < len(content):
         message = read_message(content, position)
-        found.append((position, message))
+        result.append((position, message))
         position += message.size
-    return found
+    return result
 
 
 def wanted(name: str) -> list[str]:
@@ -56,14 +56,14 @@ def shown(content: bytes | None) -> str:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_legacy_records_are_read_as_by_kafka(name: str) -> None:
-    found = [
-        f"offset {one.offset} timestamp {one.timestamp}"
-        f" key {shown(one.key)} value {shown(one.value)}"
+    result = [
+        f"offset {record.offset} timestamp {record.timestamp}"
+        f" key {shown(record.key)} value {shown(record.value)}"
         for _, message in messages(SETS[name])
-        for one in read_legacy_records(message)
+        for record in read_legacy_records(message)
     ]
 
-    assert found == wanted(name)
+    assert result == wanted(name)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -44,7 +44,7 @@ def test_batch_of_more_records_than_offset_deltas_are_kept_is_the_same():
     assert state(many) == state(single)
 
 
-def test_single_records_may_follow_many():
+def test_single_records_can_be_added_after_many_at_once():
     body = BatchBody()
     add_many(body, [b"a", None], [b"k", None], 5)
     body.add_pair(b"x", b"b", 6)

@@ -20,6 +20,6 @@ def test_partitioner_hash_equals_that_of_kafkas_java_client(data: bytes, hashed:
 
 
 def test_equal_keys_map_to_one_partition_and_all_partitions_are_used() -> None:
-    found = [partition_of(str(n).encode(), 8) for n in range(200)]
-    assert found == [partition_of(str(n).encode(), 8) for n in range(200)]
-    assert set(found) == set(range(8))
+    result = [partition_of(str(n).encode(), 8) for n in range(200)]
+    assert result == [partition_of(str(n).encode(), 8) for n in range(200)]
+    assert set(result) == set(range(8))

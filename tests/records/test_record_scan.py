@@ -27,8 +27,8 @@ RECORDS = st.lists(
 def decoded(data: bytes, header: BatchHeader) -> list[tuple[int, int, bool]] | ErrorCode:
     try:
         return [
-            (one.offset - header.base_offset, one.timestamp, one.key is not None)
-            for one in decode_records(data, header)
+            (record.offset - header.base_offset, record.timestamp, record.key is not None)
+            for record in decode_records(data, header)
         ]
     except KafkaError as error:
         return error.code
@@ -36,7 +36,11 @@ def decoded(data: bytes, header: BatchHeader) -> list[tuple[int, int, bool]] | E
 
 def skimmed(data: bytes | memoryview, header: BatchHeader) -> list | ErrorCode:
     try:
-        return [(one[0], one[1], one[2] >= 0) for one in scan_records(data, header) if one]
+        return [
+            (record[0], record[1], record[2] >= 0)
+            for record in scan_records(data, header)
+            if record
+        ]
     except KafkaError as error:
         return error.code
 
@@ -75,10 +79,10 @@ def test_skimming_refuses_a_record_count_larger_than_the_number_of_bytes() -> No
 def test_skimming_a_record_with_many_headers_pauses_regularly() -> None:
     batch = encode_batch([Record(key=b"k", headers=[("", b"")] * 1000)])
 
-    found = list(scan_records(batch[HEADER_SIZE:], read_header(batch)))
+    result = list(scan_records(batch[HEADER_SIZE:], read_header(batch)))
 
-    assert found[:-1] == [None] * 15
-    assert found[-1][:3] == (0, -1, 1)
+    assert result[:-1] == [None] * 15
+    assert result[-1][:3] == (0, -1, 1)
 
 
 def test_skimming_does_not_copy_record_values() -> None:

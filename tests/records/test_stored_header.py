@@ -20,11 +20,11 @@ BATCH = encode_batch([Record(timestamp=5, value=b"v" * 30)], base_offset=500, le
 
 @pytest.mark.parametrize("name", NAMES)
 def test_headers_of_legacy_messages_have_the_fields_of_batch_headers(name: str) -> None:
-    found = list(iterate_stored_headers(SETS[name]))
+    result = list(iterate_stored_headers(SETS[name]))
 
-    wanted = messages(SETS[name])
-    assert [position for position, _ in found] == [position for position, _ in wanted]
-    for (position, header), (_, message) in zip(found, wanted, strict=True):
+    expected = messages(SETS[name])
+    assert [position for position, _ in result] == [position for position, _ in expected]
+    for (position, header), (_, message) in zip(result, expected, strict=True):
         check_stored_crc(SETS[name], position, header)
         assert header.magic == message.magic
         assert header.size == message.size

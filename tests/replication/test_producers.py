@@ -12,9 +12,9 @@ async def test_active_producers_are_those_with_batches_in_the_log(world) -> None
     partition, _ = new_partition(world)
     append(partition, batch(producer_id=7, producer_epoch=2, base_sequence=4), acks=1)
 
-    (found,) = active_producers(partition)
+    (result,) = active_producers(partition)
 
-    assert (found.producer_id, found.epoch, found.last_sequence) == (7, 2, 4)
+    assert (result.producer_id, result.epoch, result.last_sequence) == (7, 2, 4)
 
 
 async def test_follower_lists_its_producers_and_an_offline_partition_refuses(world) -> None:

@@ -221,7 +221,7 @@ async def test_settings_are_taken_over_in_steps_of_a_hundred_partitions(world) -
     done = []
     for _ in cluster.publisher.publish(delta, image):
         settings = [partition.settings for partition in cluster.replicas.partitions]
-        done.append(sum(one.limits.max_message_bytes == 70 for one in settings))
+        done.append(sum(setting.limits.max_message_bytes == 70 for setting in settings))
 
     assert 70 not in limits.values()
     assert done == [100, 200, 201]

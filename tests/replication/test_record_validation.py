@@ -151,9 +151,9 @@ async def test_large_batches_are_validated_in_the_queue_in_order(
 
     results = [append(partition, batch(count), acks=1) for count in (3, MANY, 3, MANY)]
 
-    assert [type(one) is Queued for one in results] == [False, True, True, True]
+    assert [type(result) is Queued for result in results] == [False, True, True, True]
     await appends.wait_empty()
-    assert [one.result.first_offset for one in results[1:]] == [3, 3 + MANY, 6 + MANY]
+    assert [result.result.first_offset for result in results[1:]] == [3, 3 + MANY, 6 + MANY]
     assert appends._bytes == partition.log.latency.queues == 0
     content = await read_bytes(partition.log, 0, LIMIT)
     assert [header.codec for _, header in iterate_headers(content)] == [Codec.ZSTD] * 4

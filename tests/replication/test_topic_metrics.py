@@ -26,8 +26,10 @@ def numbers(metrics: TopicMetrics) -> tuple[int, ...]:
 
 
 def fetch(cluster, topic: str, number: int = 0, *, follower=None, offset: int = 0):
-    wanted = {(cluster.topic_id(topic), number): want(offset)}
-    answer = cluster.replication.fetches.begin(wanted, FetchLimits(min_bytes=0, follower=follower))
+    expected = {(cluster.topic_id(topic), number): want(offset)}
+    answer = cluster.replication.fetches.begin(
+        expected, FetchLimits(min_bytes=0, follower=follower)
+    )
     answer.release()
     return answer
 
@@ -72,9 +74,9 @@ async def test_waiting_fetch_counts_no_bytes_until_its_response(world) -> None:
     cluster.change(t={0: state(1)})
     append(cluster.replicas.partition("t", 0), batch(), acks=1)
     limits = FetchLimits(min_bytes=1 << 20)
-    wanted = {(cluster.topic_id("t"), 0): want()}
+    expected = {(cluster.topic_id("t"), 0): want()}
 
-    delayed = cluster.replication.fetches.begin(wanted, limits)
+    delayed = cluster.replication.fetches.begin(expected, limits)
     (metrics,) = dict(cluster.replication.topic_metrics).values()
     assert (metrics.fetches, metrics.bytes_out) == (1, 0)
 

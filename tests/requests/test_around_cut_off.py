@@ -182,12 +182,12 @@ async def assert_each_kind_is_served(harness: PluginHarness) -> None:
         for client, request in asked:
             client.send(request)
         answers = [await client.receive(request) for client, request in asked]
-    assert [type(one).__name__ for one in answers[:3]] == [
+    assert [type(answer).__name__ for answer in answers[:3]] == [
         "EchoResponse",
         "WaitResponse",
         "ReadResponse",
     ]
-    assert not any(getattr(one, "error_code", 0) for one in answers)
+    assert not any(getattr(answer, "error_code", 0) for answer in answers)
 
 
 @contextmanager

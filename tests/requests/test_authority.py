@@ -87,7 +87,9 @@ async def test_rejections_of_a_local_api_are_logged_once_a_second_with_peer_and_
             await trio.sleep(1)
         assert harness.parts.local_changes.rejected == 30
 
-    lines = [fields_of(one) for one in caplog.records if "was rejected" in one.getMessage()]
+    lines = [
+        fields_of(record) for record in caplog.records if "was rejected" in record.getMessage()
+    ]
     assert len(lines) == 3
     assert lines[0]["peer"].startswith("10.0.0.0:")
     assert "not on the loopback" in lines[0]["reason"]

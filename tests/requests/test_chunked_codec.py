@@ -159,7 +159,7 @@ def test_responses_that_are_smaller_or_have_records_are_encoded_before_sending(
     data = [PartitionProduceData(index=at, records=b"x" * 2000) for at in range(5000)]
     message = ProduceRequest(topic_data=[TopicProduceData(name="t", partition_data=data)])
     segments = whole(encode_in_steps(message, 9, streams=streams))
-    assert all(type(one) is bytes for one in segments)
+    assert all(type(segment) is bytes for segment in segments)
 
 
 def test_encoding_in_steps_raises_the_error_of_an_invalid_field() -> None:

@@ -85,10 +85,10 @@ async def test_connections_are_found_by_client_id_and_by_their_own_id(
         parts = served.broker.parts
 
         def search(name: str, limit: int = 9) -> list[tuple[str, int]]:
-            found = whole(
+            result = whole(
                 read_client_connections(parts, lambda key, client: name in (key, client), limit)
             )
-            return [(facts.id, requests) for facts, requests in found]
+            return [(facts.id, requests) for facts, requests in result]
 
         ((by_client, requests),) = search("shop")
         assert requests == 3

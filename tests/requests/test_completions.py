@@ -68,8 +68,8 @@ class Shelf:
         def outcome(timed_out: bool) -> WaitResponse | None:
             if self.error is not None:
                 raise self.error
-            found = name in self.done or timed_out
-            return WaitResponse(outcome="late" if timed_out else name) if found else None
+            result = name in self.done or timed_out
+            return WaitResponse(outcome="late" if timed_out else name) if result else None
 
         deadline = trio.current_time() + 30
         delayed = Delayed(("shelf",), deadline, outcome, purgatory=self.plane.purgatory)
@@ -90,7 +90,9 @@ class Shelf:
             client.socket.send(request_frame(WaitRequest(number), 0))
 
     async def answers(self) -> list[str]:
-        return [(await one.receive_answer(WaitResponse, 0))[1].outcome for one in self.clients]
+        return [
+            (await client.receive_answer(WaitResponse, 0))[1].outcome for client in self.clients
+        ]
 
     @property
     def high_water(self) -> Any:
@@ -319,14 +321,14 @@ async def test_leases_of_a_large_response_are_released_when_its_handler_group_en
         client.send(FetchRequest(), 12)
         await wait_all_tasks_blocked()
         assert group.limiter.waiting == 1
-        assert not any(one.released for one in leases)
+        assert not any(lease.released for lease in leases)
         assert group._nursery is not None
         group._nursery.cancel_scope.cancel()
         await wait_all_tasks_blocked()
 
-        assert all(one.released for one in leases)
-        for one in others:
-            group.limiter.give_back(one)
+        assert all(lease.released for lease in leases)
+        for other in others:
+            group.limiter.give_back(other)
 
 
 async def test_steps_are_closed_when_their_task_is_cancelled(autojump_clock: MockClock) -> None:

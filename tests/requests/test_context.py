@@ -152,10 +152,10 @@ class TestPermissions:
 
     def test_authorized_names_are_filtered_lazily(self) -> None:
         rule = RuleAuthorizer(lambda _, resource: resource.name > "b")
-        found = context(rule).authorized(Operation.DESCRIBE, topics=["c", "a", "d"])
+        result = context(rule).authorized(Operation.DESCRIBE, topics=["c", "a", "d"])
 
         assert not rule.asked
-        assert list(found) == ["c", "d"]
+        assert list(result) == ["c", "d"]
         names = ["c", "a"]
         assert context().authorized(Operation.DESCRIBE, groups=names) is names
 

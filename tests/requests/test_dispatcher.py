@@ -50,8 +50,8 @@ class ListResponse:
 def answer(request: ListRequest) -> ListResponse:
     if request.wanted < 0:
         raise KafkaError(ErrorCode.INVALID_REQUEST)
-    found = lazily(range(request.wanted), lambda at: Item(at, f"item-{at}"))
-    return ListResponse(words=len(request.words), found=found)
+    result = lazily(range(request.wanted), lambda at: Item(at, f"item-{at}"))
+    return ListResponse(words=len(request.words), found=result)
 
 
 @api(ListRequest)

@@ -37,16 +37,16 @@ CODE = ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 def requests() -> list[tuple[type[Any], int]]:
-    found = []
+    result = []
     for module in pkgutil.iter_modules(messages.__path__, f"{messages.__name__}."):
         for value in vars(importlib.import_module(module.name)).values():
             message = getattr(value, "__message__", None)
             if message is not None and message.kind == "request" and message.response is not None:
-                found += [
+                result += [
                     (value, version)
                     for version in range(message.versions[0], message.versions[1] + 1)
                 ]
-    return sorted(found, key=lambda one: (message_of(one[0]).key or 0, one[1]))
+    return sorted(result, key=lambda one: (message_of(one[0]).key or 0, one[1]))
 
 
 def filled(cls: type[Any], version: int) -> Any:
@@ -69,14 +69,16 @@ def _value(field: Field, version: int) -> Any:
 
 
 def codes_in(answer: Any) -> list[int]:
-    found = []
+    result = []
     for field in fields_of(type(answer)):
         value = getattr(answer, field.name)
         if field.name.endswith("error_code"):
-            found.append(value)
+            result.append(value)
         elif isinstance(value, list):
-            found += [code for one in value if hasattr(one, "__fields__") for code in codes_in(one)]
-    return found
+            result += [
+                code for one in value if hasattr(one, "__fields__") for code in codes_in(one)
+            ]
+    return result
 
 
 @together(requests(), label=lambda pair: f"{message_of(pair[0]).name}-{pair[1]}")
@@ -102,9 +104,9 @@ def test_every_partition_of_a_fetch_gets_its_own_error() -> None:
     answer = generic_error_answer(request, FetchResponse, 4, CODE, None)
 
     assert [
-        (topic.topic, one.partition_index, one.error_code)
+        (topic.topic, partition.partition_index, partition.error_code)
         for topic in answer.responses
-        for one in topic.partitions
+        for partition in topic.partitions
     ] == [("t", 3, -1), ("t", 5, -1), ("u", 0, -1)]
 
 
@@ -125,8 +127,8 @@ def test_error_response_has_the_names_of_the_request_in_its_items() -> None:
     request = DescribeGroupsRequest(groups=["g", "h"])
     answer = generic_error_answer(request, DescribeGroupsResponse, 6, CODE, "why")
 
-    assert [one.group_id for one in answer.groups] == ["g", "h"]
-    assert {one.error_message for one in answer.groups} == {"why"}
+    assert [group.group_id for group in answer.groups] == ["g", "h"]
+    assert {group.error_message for group in answer.groups} == {"why"}
 
 
 def test_error_response_of_an_empty_request_is_empty() -> None:
@@ -142,8 +144,8 @@ def test_items_of_a_large_error_response_are_created_lazily() -> None:
 
     assert type(answer.groups) is LazyArray
     read, _ = decoder(DescribeGroupsResponse, 0)(to_bytes_lazily(answer), 0)
-    assert {one.error_code for one in read.groups} == {CODE}
-    assert [one.group_id for one in read.groups] == request.groups
+    assert {group.error_code for group in read.groups} == {CODE}
+    assert [group.group_id for group in read.groups] == request.groups
 
 
 def to_bytes_lazily(answer: Any) -> bytes:

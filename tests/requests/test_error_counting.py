@@ -27,7 +27,7 @@ from trio_kafka.requests.error_counting import ErrorCounts
 from trio_kafka.testing.broker import served_broker
 from trio_kafka.testing.simulation import simulated_world
 
-RESPONSES = [one for one in classes() if message_of(one).kind == "response"]
+RESPONSES = [kind for kind in classes() if message_of(kind).kind == "response"]
 
 
 def walked(part: Any, version: int, counts: dict[int, int]) -> dict[int, int]:
@@ -52,7 +52,7 @@ def test_counting_encoder_counts_error_codes_and_gives_the_same_bytes(
 ) -> None:
     version = data.draw(st.sampled_from(versions(cls)))
     message = data.draw(messages_of(cls, version))
-    wanted, whole = walked(message, version, defaultdict(int)), to_bytes(message, version)
+    expected, whole = walked(message, version, defaultdict(int)), to_bytes(message, version)
 
     pieces: list[Any] = []
     counts: dict[int, int] = defaultdict(int)
@@ -63,7 +63,7 @@ def test_counting_encoder_counts_error_codes_and_gives_the_same_bytes(
         pass
 
     assert b"".join(pieces) == b"".join(in_steps) == whole
-    assert counts == others == wanted
+    assert counts == others == expected
 
 
 def test_plain_encoder_does_not_count_error_codes() -> None:
@@ -89,9 +89,9 @@ async def test_error_codes_are_counted_in_responses_that_are_charged_to_a_quota(
     async with served_broker(simulated_world()) as served:
         parts = served.broker.parts
         await served.create_topic("t")
-        asked = MetadataRequest([MetadataRequestTopic(name="t"), MetadataRequestTopic(name="u")])
-        asked.allow_auto_topic_creation = False
-        plain = await served.ask(asked, 12)
+        request = MetadataRequest([MetadataRequestTopic(name="t"), MetadataRequestTopic(name="u")])
+        request.allow_auto_topic_creation = False
+        plain = await served.ask(request, 12)
         seen: list[Mapping[int, int]] = []
 
         def note(stamps: Stamps) -> None:
@@ -100,12 +100,12 @@ async def test_error_codes_are_counted_in_responses_that_are_charged_to_a_quota(
         nobody = ("", "nobody")
         parts.quotas.quotas.set(nobody, {"request_percentage": 1000.0})
         assert parts.quotas.active
-        await served.ask(asked, 12)
+        await served.ask(request, 12)
         parts.error_counts.set_active(True)  # routes that are there are made anew
         parts.planes[0].request_metrics.follow(note)
-        answer = await served.ask(asked, 12)
+        answer = await served.ask(request, 12)
         parts.error_counts.set_active(False)
-        await served.ask(asked, 12)
+        await served.ask(request, 12)
 
         assert answer == plain
         assert seen == [{0: 2, 3: 1}, {}]

@@ -36,7 +36,7 @@ async def test_latest_and_slowest_requests_of_all_apis_are_sorted_by_time(
         some, some_more = seen(plane, Selection.SLOWEST, 2)
 
     assert not more
-    assert [(one.api, one.stamps.correlation) for one in latest] == [
+    assert [(request.api, request.stamps.correlation) for request in latest] == [
         ("Echo", 6),
         ("Wait", 5),
         ("Echo", 4),
@@ -44,12 +44,12 @@ async def test_latest_and_slowest_requests_of_all_apis_are_sorted_by_time(
         ("Echo", 2),
         ("Wait", 1),
     ]
-    assert [one.stamps.correlation for one in slowest][:3] == [3, 5, 1]
+    assert [request.stamps.correlation for request in slowest][:3] == [3, 5, 1]
     assert {one.api for one in slowest[3:]} == {"Echo"}
-    assert [one.stamps.correlation for one in some] == [3, 5]
+    assert [request.stamps.correlation for request in some] == [3, 5]
     assert some_more
     assert {one.client_id for one in latest} == {"scripted"}
-    assert {one.stamps.origin.listener for one in latest} == {"PLAINTEXT"}
+    assert {request.stamps.origin.listener for request in latest} == {"PLAINTEXT"}
 
 
 async def test_inspected_request_has_its_wire_sizes_and_its_handler_time(

@@ -39,7 +39,7 @@ class Lease:
 
 
 def fetched(*leases: Lease) -> FetchResponse:
-    rows: list[Any] = [Fetched(records=FileRange(one, 0, 5)) for one in leases]  # type: ignore[arg-type]
+    rows: list[Any] = [Fetched(records=FileRange(lease, 0, 5)) for lease in leases]  # type: ignore[arg-type]
     return FetchResponse(responses=[FetchableTopicResponse(partitions=rows)])
 
 

@@ -58,7 +58,7 @@ async def test_handler_that_raises_gives_an_error_response_and_keeps_the_connect
         assert plane.counters.value("request_errors", api="Echo", error="NOT_COORDINATOR") == 1
         assert plane.counters.value("request_errors", api="Echo", error="UNKNOWN_SERVER_ERROR") == 2
 
-    failures = [one for one in caplog.records if one.getMessage() == "handler failed"]
+    failures = [record for record in caplog.records if record.getMessage() == "handler failed"]
     assert len(failures) == 2
     assert failures[0].exc_info is not None
     assert isinstance(failures[0].exc_info[1], ValueError)
@@ -147,7 +147,9 @@ async def test_protocol_error_of_a_handler_closes_only_its_own_connection(
         assert await client.wait_closed()
         assert plane.closed(CloseReason.FORBIDDEN) == 1
         assert plane.counters.value("request_errors", api="Echo", error="UNKNOWN_SERVER_ERROR") == 0
-        (told,) = [one for one in caplog.records if one.getMessage() == "connection closed"]
+        (told,) = [
+            record for record in caplog.records if record.getMessage() == "connection closed"
+        ]
         assert fields_of(told)["detail"] == "Echo: not like this"
         assert (await other.ask(EchoRequest("good"), 0)).text == "good"
 
@@ -276,8 +278,8 @@ async def test_delayed_response_of_a_handler_in_steps_is_tried_again_after_regis
     @in_slices
     def stepping(request: WaitRequest, context: Context) -> Steps[Delayed]:
         yield
-        found: Delayed = delayed(request, context)
-        return found
+        result: Delayed = delayed(request, context)
+        return result
 
     world = simulated_world()
     async with (
@@ -545,9 +547,9 @@ async def test_completions_are_served_after_the_handler_that_served_them_parks(
             await client.send(request_frame(WaitRequest(1000), 0))
         await trio.sleep(5)
         assert plane.group.spare == 3
-        left = Delayed((), float("inf"), lambda timed_out: "done", purgatory=plane.purgatory)
-        plane.purgatory.watch(left, plane.channel.completions.append, got.append)
-        left.marked()  # no handler is woken for it
+        delayed = Delayed((), float("inf"), lambda timed_out: "done", purgatory=plane.purgatory)
+        plane.purgatory.watch(delayed, plane.channel.completions.append, got.append)
+        delayed.marked()  # no handler is woken for it
 
         await clients[0].send(request_frame(WaitRequest(60_000), 0))
         await trio.sleep(1)

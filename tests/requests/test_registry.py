@@ -43,9 +43,9 @@ def handler(message: type, source: str) -> ModuleType:
     def handle(request: object, context: object) -> None: ...
 
     handle.__module__ = source
-    made = ModuleType(source)
-    made.handle = api(message)(handle)  # type: ignore[attr-defined]
-    return made
+    module_type = ModuleType(source)
+    module_type.handle = api(message)(handle)  # type: ignore[attr-defined]
+    return module_type
 
 
 @pytest.fixture
@@ -81,10 +81,10 @@ def test_two_handlers_of_one_key_are_an_error_that_names_both_modules() -> None:
 
 def test_adding_the_same_handler_twice_has_no_effect() -> None:
     registry = Registry()
-    found = handler(EchoRequest, "one")
-    registry.add_module(found)
+    result = handler(EchoRequest, "one")
+    registry.add_module(result)
     generation = registry.generation
-    registry.add_module(found)
+    registry.add_module(result)
 
     assert registry.generation == generation == 1
     registry.remove(10100)
@@ -103,9 +103,9 @@ def test_cache_of_the_registry_is_cleared_by_every_change() -> None:
 
 def test_module_that_only_imports_a_handler_does_not_register_the_handler() -> None:
     registry = Registry()
-    found = handler(EchoRequest, "where_it_is")
+    result = handler(EchoRequest, "where_it_is")
     other = ModuleType("elsewhere")
-    other.handle = found.handle  # type: ignore[attr-defined]
+    other.handle = result.handle  # type: ignore[attr-defined]
     registry.add_module(other)
 
     assert len(registry) == 0
@@ -250,9 +250,9 @@ def test_unstable_versions_are_served_only_by_a_registry_with_unstable(package: 
 def test_api_added_to_an_unstable_registry_is_not_in_the_stable_registry() -> None:
     registry = Registry()
     unstable = registry.with_unstable()
-    found = handler(EchoRequest, "one")
-    unstable.add_module(found)
-    unstable.add_module(found)
+    result = handler(EchoRequest, "one")
+    unstable.add_module(result)
+    unstable.add_module(result)
 
     assert (len(registry), len(unstable), unstable.generation) == (0, 1, 1)
 

@@ -79,8 +79,8 @@ def test_cached_responses_never_exceed_the_size_limit(puts: list[tuple[int, int]
     for question, size in puts:
         kept.put(registry, IMAGE, question, Encoded(bytes(size)))
 
-        found = [kept.get(registry, IMAGE, one) for one in range(6)]
-        assert sum(len(one.body) for one in found if one) <= MOST_BYTES
-        last = found[question]
+        result = [kept.get(registry, IMAGE, number) for number in range(6)]
+        assert sum(len(one.body) for one in result if one) <= MOST_BYTES
+        last = result[question]
         assert last is not None
         assert len(last.body) == size

@@ -103,8 +103,8 @@ def test_nested_dicts_are_emptied_in_short_steps() -> None:
     def count() -> int:
         return sum(map(len, inner.values()))
 
-    left = [count() for _ in emptied(table)]
+    counts = [count() for _ in emptied(table)]
 
     assert table == inner == {}
-    assert left[0] > 2800
-    assert max(before - after for before, after in itertools.pairwise(left)) <= 130
+    assert counts[0] > 2800
+    assert max(before - after for before, after in itertools.pairwise(counts)) <= 130

@@ -109,15 +109,15 @@ async def test_waiting_times_of_woken_tasks_are_summed() -> None:
 async def test_callbacks_are_called_once_at_begin_and_end_of_a_pass() -> None:
     hand = Hand()
     budget = LoopBudget(hand)
-    told: list[object] = []
-    budget.on_begin = lambda: told.append("begins")
-    budget.on_end = told.append
+    calls: list[object] = []
+    budget.on_begin = lambda: calls.append("begins")
+    budget.on_end = calls.append
 
     assert budget.waiting
     one_pass(budget, hand, 0.5)
     one_pass(budget, hand, 0.5)
 
-    assert told == ["begins", 0.5]
+    assert calls == ["begins", 0.5]
     assert budget.waiting
 
 
@@ -141,9 +141,9 @@ async def test_tasks_of_the_loop_are_counted_in_the_figures() -> None:
 
 
 async def test_the_yield_point_is_called_before_a_share_and_before_each_slice() -> None:
-    now, asked = 0.0, []
+    now, times = 0.0, []
     budget = LoopBudget(lambda: now)
-    budget.yield_point.bind(lambda: asked.append(now))
+    budget.yield_point.bind(lambda: times.append(now))
     budget.after_io_wait(0)
 
     assert budget.begin_share() == SLICE_S
@@ -153,7 +153,7 @@ async def test_the_yield_point_is_called_before_a_share_and_before_each_slice() 
     assert budget.next_slice() == budget.limit_s
     now = budget.limit_s
     assert budget.next_slice() == budget.limit_s  # over
-    assert len(asked) == 4
+    assert len(times) == 4
 
 
 async def test_time_spent_in_the_yield_point_does_not_extend_a_share() -> None:

@@ -11,12 +11,12 @@ def test_an_unbound_yield_point_does_nothing() -> None:
 
 
 def test_a_yield_point_calls_the_function_bound_last() -> None:
-    yield_point, made = YieldPoint(), list[str]()
-    yield_point.bind(lambda: made.append("first"))
+    yield_point, calls = YieldPoint(), list[str]()
+    yield_point.bind(lambda: calls.append("first"))
     yield_point()
-    yield_point.bind(lambda: made.append("second"))
+    yield_point.bind(lambda: calls.append("second"))
     yield_point()
     yield_point()
 
     assert yield_point.bound
-    assert made == ["first", "second", "second"]
+    assert calls == ["first", "second", "second"]

@@ -130,8 +130,8 @@ class Clients:
             compacted = name in self.compacted
             topic = self.ledger.create(name, count, compacted=compacted)
             policy = CreatableTopicConfig("cleanup.policy", "compact" if compacted else "delete")
-            wanted = CreatableTopic(name, count, 1, configs=[policy])
-            answer = await client.ask(CreateTopicsRequest([wanted]), 7)
+            expected = CreatableTopic(name, count, 1, configs=[policy])
+            answer = await client.ask(CreateTopicsRequest([expected]), 7)
             if not check(answer.topics[0].error_code):
                 topic.identify(answer.topics[0].topic_id)
                 topic.state = State.THERE
@@ -143,8 +143,8 @@ class Clients:
                 self.ledger.deleted += 1
 
     def some_topic(self) -> Topic | None:
-        found = [one for one in self.ledger.topics.values() if one.state is State.THERE]
-        return self.chance.choice(found) if found else None
+        topics = [topic for topic in self.ledger.topics.values() if topic.state is State.THERE]
+        return self.chance.choice(topics) if topics else None
 
     def new_values(self, partition: Partition) -> list[bytes]:
         values = []
@@ -225,10 +225,10 @@ class Clients:
         offset = self.chance.randrange(max(partition.known) + 1)
         partition.start = max(partition.start, offset)
         rows = [DeleteRecordsPartition(number, offset)]
-        asked = DeleteRecordsRequest([DeleteRecordsTopic(topic.name, rows)], timeout_ms=1000)
+        request = DeleteRecordsRequest([DeleteRecordsTopic(topic.name, rows)], timeout_ms=1000)
         self._named.add(topic.name)
         try:
-            answer = await client.ask(asked, 2)
+            answer = await client.ask(request, 2)
         finally:
             self._named.discard(topic.name)
         self.ledger.cut += not check(answer.topics[0].partitions[0].error_code)
@@ -239,10 +239,10 @@ class Clients:
         if topic is None or self.chance.random() < 0.7:
             return
         rows = [AlterReplicaLogDirTopic(topic.name, [self.chance.randrange(len(topic.partitions))])]
-        asked = AlterReplicaLogDirsRequest(
+        request = AlterReplicaLogDirsRequest(
             [AlterReplicaLogDir(self.chance.choice(self.directories), rows)]
         )
-        answer = await client.ask(asked, 2)
+        answer = await client.ask(request, 2)
         code = answer.results[0].partitions[0].error_code
         if code != ErrorCode.REPLICA_NOT_AVAILABLE:  # it is being created
             self.ledger.moved += not check(code)
@@ -332,7 +332,7 @@ async def read_all(
     client: ScriptedClient, topic: Topic, number: int
 ) -> tuple[dict[int, bytes], int]:
     """Offsets and values up to the high watermark, and an error code."""
-    found: dict[int, bytes] = {}
+    result: dict[int, bytes] = {}
     offset = 0
     for _ in range(10_000):
         part = FetchPartition(number, fetch_offset=offset, partition_max_bytes=1 << 20)
@@ -344,21 +344,21 @@ async def read_all(
         if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
             first = await first_offset(client, topic.name, number)
             if first is None or topic.state is not State.THERE:  # another one has the name now
-                return found, data.error_code
+                return result, data.error_code
             if first <= offset:
                 raise BrokenWordError(
                     "what is there can be read",
                     f"{topic.name}-{number}: {offset} from {first}, {data.high_watermark}",
                 )
             offset = first
-            found.clear()
+            result.clear()
             continue
         if check(data.error_code) or offset == data.high_watermark:
-            return found, data.error_code
+            return result, data.error_code
         content = bytes(data.records or b"")
         for position, header in iterate_headers(content):
             for record in read_records(content, position, header):
-                found[record.offset] = bytes(record.value or b"")
+                result[record.offset] = bytes(record.value or b"")
             offset = header.next_offset
     raise BrokenWordError("what is committed can be read", f"{number} of {topic.id.hex()}")
 

@@ -87,26 +87,26 @@ class Committer:
         sent = {number: self.places[number].sent for number in numbers}
         topic = OffsetCommitRequestTopic(TOPIC, partitions=parts)
         answer = await client.ask(OffsetCommitRequest(self.group, topics=[topic]), 9)
-        for one in answer.topics[0].partitions:
-            if not check(one.error_code):
-                self.places[one.partition_index].known = sent[one.partition_index]
+        for partition in answer.topics[0].partitions:
+            if not check(partition.error_code):
+                self.places[partition.partition_index].known = sent[partition.partition_index]
                 self.acknowledged += 1
 
     async def look(self, client: ScriptedClient) -> bool:
         """Whether there was an answer, which is held to what is known."""
         topic = OffsetFetchRequestTopics(TOPIC, partition_indexes=list(range(PARTITIONS)))
         groups = [OffsetFetchRequestGroup(self.group, topics=[topic])]
-        (found,) = (await client.ask(OffsetFetchRequest(groups=groups), 9)).groups
-        if check(found.error_code):
+        (result,) = (await client.ask(OffsetFetchRequest(groups=groups), 9)).groups
+        if check(result.error_code):
             return False
-        for one in found.topics[0].partitions:
-            place = self.places[one.partition_index]
-            if not place.known <= one.committed_offset <= place.sent:
+        for partition in result.topics[0].partitions:
+            place = self.places[partition.partition_index]
+            if not place.known <= partition.committed_offset <= place.sent:
                 raise LostOffsetError(
-                    f"{self.group}, partition {one.partition_index}: {one.committed_offset}, "
-                    f"want {place.known} to {place.sent}"
+                    f"{self.group}, partition {partition.partition_index}:"
+                    f" {partition.committed_offset}, want {place.known} to {place.sent}"
                 )
-            place.known = one.committed_offset
+            place.known = partition.committed_offset
         return True
 
 
@@ -130,13 +130,13 @@ class Committers:
 
     @property
     def acknowledged(self) -> int:
-        return sum(one.acknowledged for one in self.groups)
+        return sum(group.acknowledged for group in self.groups)
 
     async def run(self) -> None:
         """All of them, until cancelled. Each begins anew when its connection ends."""
         async with trio.open_nursery() as nursery:
-            for one in self.groups:
-                nursery.start_soon(self._again, one, name=one.group)
+            for group in self.groups:
+                nursery.start_soon(self._again, group, name=group.group)
 
     async def _again(self, one: Committer) -> None:
         while True:
@@ -158,11 +158,11 @@ class Committers:
         """Until every group is served again; each offset is what it must be."""
         async with connected(self.world, self.address) as client:
             check((await self._create(client)).topics[0].error_code)
-            for one in self.groups:
-                asked = FindCoordinatorRequest(coordinator_keys=[one.group])
-                while check((await client.ask(asked, 4)).coordinators[0].error_code):
+            for group in self.groups:
+                request = FindCoordinatorRequest(coordinator_keys=[group.group])
+                while check((await client.ask(request, 4)).coordinators[0].error_code):
                     await trio.sleep(0.02)
-                while not await one.look(client):
+                while not await group.look(client):
                     await trio.sleep(0.02)
 
     async def _create(self, client: ScriptedClient) -> Any:

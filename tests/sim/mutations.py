@@ -183,8 +183,8 @@ def answer_a_duplicate_too_high() -> AbstractContextManager[None]:
     check = ProducerState.check
 
     def check_higher(state: ProducerState, header: BatchHeader) -> ProducedBatch | None:
-        found = check(state, header)
-        return found and found._replace(last_offset=found.last_offset + 1)
+        result = check(state, header)
+        return result and result._replace(last_offset=result.last_offset + 1)
 
     return replaced(ProducerState, "check", check_higher)
 

@@ -152,10 +152,10 @@ async def read_promptly(sim: Simulation, *readers: Consumer) -> None:
     """Hold two readers at the end of a partition to their promises."""
     for reader in readers:
         await reader.poll(0.0)
-    found: list[bytes | None] = []
+    result: list[bytes | None] = []
 
     async def wait(reader: Consumer) -> None:
-        found.extend(one.value for one in await reader.poll(4.0))
+        result.extend(record.value for record in await reader.poll(4.0))
 
     try:
         with trio.fail_after(2 * SOON_S):
@@ -166,8 +166,8 @@ async def read_promptly(sim: Simulation, *readers: Consumer) -> None:
                 async with sim.producer() as producer:
                     await producer.send(TOPIC, b"the last one")
     except trio.TooSlowError:
-        raise LateError(f"a record reached {len(found)} of 2 waiting readers in time") from None
-    assert found == 2 * [b"the last one"]
+        raise LateError(f"a record reached {len(result)} of 2 waiting readers in time") from None
+    assert result == 2 * [b"the last one"]
     try:
         # By a request: a consumer's poll ends by itself, whatever the broker does.
         link = Link(world=sim.clients, bootstrap=sim.lives.address, client_id="deadline")

@@ -64,7 +64,7 @@ def test_acknowledged_records_survive_power_losses_while_segment_files_are_close
 
     ledgers = [run_lives(seed) for seed in range(seeds)]
 
-    print(f"closed {closed}, opened again {again}, {[one.acknowledged for one in ledgers]}")
+    print(f"closed {closed}, opened again {again}, {[ledger.acknowledged for ledger in ledgers]}")
     assert sum(ledger.acknowledged for ledger in ledgers) > 20 * seeds
     assert not failed
     assert closed > 20 * seeds

@@ -149,11 +149,11 @@ async def talk(served: ServedBroker, client: ScriptedClient, said: Sequence[Sent
 def left_over(served: ServedBroker) -> dict[str, Any]:
     """What of a client that has left is still there: nothing, for the one that stays."""
     rows = [(node.kind, node.name, node.figures()) for _, node in served.broker.node.walk()]
-    found = {
+    result = {
         "connections": sum(kind == "connection" for kind, _, _ in rows) - 1,
         "waiting": sum(int(row["waiting"] or 0) for k, _, row in rows if k == "purgatory"),
         "parked": sum(int(row.get("parked") or 0) for k, _, row in rows if k == "nursery"),
         "depth": sum(int(row["depth"] or 0) for kind, _, row in rows if kind == "channel"),
         "borrowed": sum(int(row["borrowed"] or 0) for kind, _, row in rows if kind == "limiter"),
     }
-    return {what: count for what, count in found.items() if count}
+    return {what: count for what, count in result.items() if count}

@@ -32,7 +32,7 @@ async def test_no_schedule_of_faults_violates_a_guarantee(
 @pytest.mark.parametrize("name", ["show_before_the_sync", "accept_duplicates", "stay_queued"])
 def test_a_planted_bug_is_found_within_60_seeds(name: str) -> None:
     """Some of `test_all_planted_bugs_but_one_are_found`, for `make test`."""
-    [mutation] = [one for one in MUTATIONS if one.__name__ == name]
+    [mutation] = [function for function in MUTATIONS if function.__name__ == name]
 
     assert find(mutation, 60) is not None
 
@@ -42,11 +42,11 @@ def test_all_planted_bugs_but_one_are_found() -> None:
     missed = []
     for mutation in MUTATIONS:
         begin = time.process_time()
-        found = find(mutation, SEEDS)
+        result = find(mutation, SEEDS)
         spent_s = time.process_time() - begin
-        what = "not found" if found is None else f"seed {found[0]}: {found[1]}"
+        what = "not found" if result is None else f"seed {result[0]}: {result[1]}"
         print(f"{mutation.__name__}: {what} ({spent_s:.1f} s)")
-        missed += [mutation.__name__] if found is None else []
+        missed += [mutation.__name__] if result is None else []
 
     print(f"{len(MUTATIONS) - len(missed)} of {len(MUTATIONS)} bugs found; missed: {missed}")
     assert len(missed) <= 1

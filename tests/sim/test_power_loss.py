@@ -126,12 +126,12 @@ def test_a_missing_sync_is_detected_by_power_loss_runs(
 ) -> None:
     """least: of 50 seeds; that few find it says that the test has become blind, or the plant."""
     plant(monkeypatch)
-    found, seeds = 0, size(40, 50)
+    result, seeds = 0, size(40, 50)
 
     for seed in range(seeds):
-        found += breaks_its_word(seed)
-        if found and seeds < 50:
+        result += breaks_its_word(seed)
+        if result and seeds < 50:
             break  # once is enough to hold the test; the long form counts
 
-    print(f"{plant.__name__}: found by {found} of {seed + 1} seeds")
-    assert found >= (least if seeds == 50 else 1)
+    print(f"{plant.__name__}: found by {result} of {seed + 1} seeds")
+    assert result >= (least if seeds == 50 else 1)

@@ -178,8 +178,8 @@ def test_every_call_of_the_storage_interface_is_covered_by_a_fault() -> None:
     members_of_both = members(protocols.Directory) | members(protocols.File)
 
     assert members_of_both == set(CALLS) | CANNOT_FAIL | HARMLESS | ELSEWHERE
-    made = {call for phase, call in run(None) if phase in {"serve", "start"}}
-    assert set(FAULTS) <= made
+    calls = {call for phase, call in run(None) if phase in {"serve", "start"}}
+    assert set(FAULTS) <= calls
 
 
 @pytest.mark.parametrize("couple", COUPLES, ids=" or ".join)
@@ -203,10 +203,10 @@ def break_call(call: str, size: Size) -> None:
         for number in numbers[: size(1, 3)]:
             for error in errors[: size(1, 3)]:
                 for times in (1, None)[: size(1, 2)]:
-                    found = run(Fault(phase, call, number, error, times))
-                    hits += found["hits", phase]
+                    result = run(Fault(phase, call, number, error, times))
+                    hits += result["hits", phase]
                     print(
                         f"{phase} {call} {number} of {count} {error}: offline"
-                        f" {found['offline', 'serve']} {found['offline', 'start']}"
+                        f" {result['offline', 'serve']} {result['offline', 'start']}"
                     )
     assert hits

@@ -57,57 +57,57 @@ class Harness:
 
 
 def test_client_without_an_id_gets_one_and_keeps_it() -> None:
-    it = Harness()
-    client = it.ask(0.0)
+    harness = Harness()
+    client = harness.ask(0.0)
 
     assert client.id == (2).to_bytes(16, "big")
     assert client.subscription.metrics == ("*",)
-    assert it.ask(10.0, client.id) is client
+    assert harness.ask(10.0, client.id) is client
 
 
 def test_question_before_the_end_of_the_interval_is_throttled() -> None:
-    it = Harness()
-    client = it.ask(0.0)
+    harness = Harness()
+    client = harness.ask(0.0)
 
     with pytest.raises(KafkaError, match="push interval") as caught:
-        it.ask(9.9, client.id)
+        harness.ask(9.9, client.id)
 
     assert caught.value.code is ErrorCode.THROTTLING_QUOTA_EXCEEDED
-    assert it.telemetry.throttled == 1
+    assert harness.telemetry.throttled == 1
 
 
 def test_first_push_may_come_at_any_time_and_later_ones_at_the_interval() -> None:
-    it = Harness()
-    client = it.ask(0.0)
-    it.push(client, 0.1)
+    harness = Harness()
+    client = harness.ask(0.0)
+    harness.push(client, 0.1)
     with pytest.raises(KafkaError) as caught:
-        it.push(client, 10.0)
-    it.push(client, 10.1)
+        harness.push(client, 10.0)
+    harness.push(client, 10.1)
 
     assert caught.value.code is ErrorCode.THROTTLING_QUOTA_EXCEEDED
     assert client.pushes == 2
 
 
 def test_last_push_may_come_at_any_time_and_no_other_after_it() -> None:
-    it = Harness()
-    client = it.ask(0.0)
-    it.push(client, 1.0)
-    it.push(client, 2.0, terminating=True)
+    harness = Harness()
+    client = harness.ask(0.0)
+    harness.push(client, 1.0)
+    harness.push(client, 2.0, terminating=True)
     with pytest.raises(KafkaError, match="last time") as caught:
-        it.push(client, 60.0)
+        harness.push(client, 60.0)
 
     assert caught.value.code is ErrorCode.INVALID_REQUEST
     assert client.pushes == 2
 
 
 def test_changed_subscription_counts_at_once_and_ends_the_interval() -> None:
-    it = Harness()
-    client = it.ask(0.0)
+    harness = Harness()
+    client = harness.ask(0.0)
     before = client.subscription.id
-    it.texts = {"all": {"metrics": "org.a", "interval.ms": "10000"}}
+    harness.texts = {"all": {"metrics": "org.a", "interval.ms": "10000"}}
     with pytest.raises(KafkaError) as caught:
-        it.push(client, 1.0, subscription_id=before)
-    again = it.ask(1.1, client.id)
+        harness.push(client, 1.0, subscription_id=before)
+    again = harness.ask(1.1, client.id)
 
     assert caught.value.code is ErrorCode.UNKNOWN_SUBSCRIPTION_ID
     assert again.subscription.metrics == ("org.a",)
@@ -116,20 +116,20 @@ def test_changed_subscription_counts_at_once_and_ends_the_interval() -> None:
 
 @pytest.mark.parametrize("codec", list(Codec))
 def test_push_is_decoded_in_every_codec(codec: Codec) -> None:
-    it = Harness()
-    client = it.ask(0.0)
-    it.push(client, 1.0, data=compress(codec, DATA), codec=codec)
+    harness = Harness()
+    client = harness.ask(0.0)
+    harness.push(client, 1.0, data=compress(codec, DATA), codec=codec)
 
     assert [point.value for point in client.values.values()] == [2.0]
 
 
 def test_push_above_telemetry_max_bytes_is_rejected() -> None:
-    it = Harness()
-    client = it.ask(0.0)
+    harness = Harness()
+    client = harness.ask(0.0)
     exact = next(data for size in range(200) if len(data := sized(size)) == 200)
-    it.push(client, 1.0, data=exact)
+    harness.push(client, 1.0, data=exact)
     with pytest.raises(KafkaError, match="201 bytes") as caught:
-        it.push(client, 11.0, data=bytes(201))
+        harness.push(client, 11.0, data=bytes(201))
 
     assert (caught.value.code, client.pushes) == (ErrorCode.TELEMETRY_TOO_LARGE, 1)
 
@@ -146,13 +146,13 @@ def test_push_above_telemetry_max_bytes_is_rejected() -> None:
     ],
 )
 def test_push_that_cannot_be_read_is_rejected(codec: int, data: bytes, code: ErrorCode) -> None:
-    it = Harness()
-    client = it.ask(0.0)
+    harness = Harness()
+    client = harness.ask(0.0)
     with pytest.raises(KafkaError) as caught:
-        it.push(client, 1.0, data=data, codec=codec)
+        harness.push(client, 1.0, data=data, codec=codec)
 
     assert caught.value.code is code
-    assert it.telemetry.figures()["rejected"] == 1
+    assert harness.telemetry.figures()["rejected"] == 1
 
 
 @pytest.mark.parametrize("instance_id", [bytes(16), bytes(15) + b"\1"])

@@ -72,10 +72,14 @@ async def test_connection_uses_the_named_listener_or_the_first(autojump_clock: M
     async with served_broker(simulated_world(), TWO_LISTENERS) as served:
         async with served.connect("TWO") as other:
             answer = await other.ask(MetadataRequest(), 5)
-            assert [one.port for one in answer.brokers] == [served.broker.endpoints["TWO"].port]
+            assert [broker.port for broker in answer.brokers] == [
+                served.broker.endpoints["TWO"].port
+            ]
         async with served.connect() as other:
             answer = await other.ask(MetadataRequest(), 5)
-            assert [one.port for one in answer.brokers] == [served.broker.endpoints["ONE"].port]
+            assert [broker.port for broker in answer.brokers] == [
+                served.broker.endpoints["ONE"].port
+            ]
 
 
 async def test_closed_connections_are_counted_by_their_reason(autojump_clock: MockClock) -> None:
@@ -97,8 +101,8 @@ async def test_served_versions_are_those_of_kafka(autojump_clock: MockClock) -> 
     async with served_broker(simulated_world()) as served:
         rows = (await served.ask(ApiVersionsRequest("trio", "1"))).api_keys
 
-    found = {row.api_key: (row.min_version, row.max_version) for row in rows}
-    assert {key: found[key] for key in KAFKAS} == KAFKAS
+    result = {row.api_key: (row.min_version, row.max_version) for row in rows}
+    assert {key: result[key] for key in KAFKAS} == KAFKAS
 
 
 def test_newest_version_of_a_request_is_never_unstable() -> None:

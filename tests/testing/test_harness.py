@@ -101,17 +101,17 @@ async def test_handler_gets_the_given_parts_in_its_context(autojump_clock: MockC
         context[TopicCreation].want([request.text])
         return EchoResponse(text=context.cluster_id)
 
-    wanted: list[str] = []
+    expected: list[str] = []
 
     class Creation:
         def want(self, names: Any) -> None:
-            wanted.extend(names)
+            expected.extend(names)
 
     async with PluginHarness(
         handlers=[tell], parts={"topic_creation": Creation(), "cluster_id": "mine"}
     ) as harness:
         assert (await harness.ask(EchoRequest("t"))).text == "mine"
-        assert wanted == ["t"]
+        assert expected == ["t"]
     async with PluginHarness(handlers=[tell]) as harness:
         assert (await harness.ask(EchoRequest("t"))).error_code == -1
 

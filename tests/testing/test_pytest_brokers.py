@@ -108,9 +108,9 @@ def test_factory_starts_brokers_with_their_own_settings_directory_and_port(run, 
 def unused_port() -> int:
     import socket
 
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
+    with socket.socket() as result:
+        result.bind(("127.0.0.1", 0))
+        return result.getsockname()[1]
 
 
 def test_shared_broker_drops_topics_and_groups_of_a_test_and_keeps_shared_fixtures(run):

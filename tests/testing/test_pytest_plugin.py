@@ -26,8 +26,8 @@ def run(pytester: pytest.Pytester, text: str, *options: str, ini: str = "") -> p
 
 
 def test_plugin_is_an_entry_point_of_pytest():
-    (found,) = [one for one in entry_points(group="pytest11") if one.name == "trio-kafka"]
-    assert found.value == "trio_kafka.testing.pytest_plugin"
+    (result,) = [point for point in entry_points(group="pytest11") if point.name == "trio-kafka"]
+    assert result.value == "trio_kafka.testing.pytest_plugin"
 
 
 def test_loading_the_plugin_imports_only_light_modules():
@@ -208,9 +208,9 @@ def test_each_worker_of_xdist_has_its_own_broker(pytester):
         "-rP",
     )
     done.assert_outcomes(passed=4)
-    found = {tuple(line.split()[1:]) for line in done.outlines if line.startswith("broker ")}
-    workers, addresses = ({one[at] for one in found} for at in (0, 1))
-    assert len(found) == len(workers) == len(addresses)
+    result = {tuple(line.split()[1:]) for line in done.outlines if line.startswith("broker ")}
+    workers, addresses = ({one[at] for one in result} for at in (0, 1))
+    assert len(result) == len(workers) == len(addresses)
 
 
 @pytest.mark.slow

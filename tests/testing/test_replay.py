@@ -20,13 +20,15 @@ async def test_frames_are_replayed_in_order_on_their_connections(
         await served.create_topic("t")
         requests = loaded(text, served.broker.parts.apis)
         with Recorder(served.broker) as recorder:
-            found = await replayed(requests, served.broker.world, served.broker.endpoint)
+            result = await replayed(requests, served.broker.world, served.broker.endpoint)
 
-        assert [one.request.api for one in found] == ["Produce", "Heartbeat", "Produce", "Produce"]
-        assert [one.response is None for one in found] == [False, False, True, False]
-        assert found[1].response.error_code != 0
-        assert [one.frame for one in recorder.requests()] == [one.frame for one in requests]
-        assert [one.connection for one in recorder.requests()] == [1, 2, 2, 1]
+        assert [one.request.api for one in result] == ["Produce", "Heartbeat", "Produce", "Produce"]
+        assert [one.response is None for one in result] == [False, False, True, False]
+        assert result[1].response.error_code != 0
+        assert [request.frame for request in recorder.requests()] == [
+            request.frame for request in requests
+        ]
+        assert [request.connection for request in recorder.requests()] == [1, 2, 2, 1]
         assert sorted(values_of(await fetch(served, "t"))) == [b"a", b"b", b"c"]
 
 
@@ -39,7 +41,7 @@ async def test_no_more_frames_are_replayed_on_a_closed_connection(
         Faults(served.broker).add(FaultRule(api="Heartbeat", disconnect="before"))
         requests = loaded(text, served.broker.parts.apis)
 
-        found = await replayed(requests, served.broker.world, served.broker.endpoint)
+        result = await replayed(requests, served.broker.world, served.broker.endpoint)
 
-        assert [one.closed for one in found] == [False, True, True, False]
+        assert [one.closed for one in result] == [False, True, True, False]
         assert values_of(await fetch(served, "t")) == [b"a", b"c"]

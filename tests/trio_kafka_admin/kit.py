@@ -43,8 +43,8 @@ class Element:
         return elements
 
     def one(self, name: str, /, **attributes: str) -> "Element":
-        [found] = self.all(name, **attributes)
-        return found
+        [result] = self.all(name, **attributes)
+        return result
 
 
 class _Reader(HTMLParser):

@@ -49,7 +49,7 @@ async def test_json_api_lists_the_paths_of_all_pages(autojump_clock: MockClock) 
     async with admin_ui() as ui:
         listed = (await ui.json("/admin/api"))["pages"]
 
-        assert [one["path"] for one in listed] == [f"/admin/api/{name}" for name in LISTED]
+        assert [row["path"] for row in listed] == [f"/admin/api/{name}" for name in LISTED]
         for one in listed:
             await ui.json(one["path"])
 
@@ -179,9 +179,9 @@ async def test_pages_above_max_requests_get_status_503_with_retry_after(
         assert (refused.status, refused.headers["retry-after"]) == (503, "1")
         assert refused.json()["message"] == "too many requests at once"
         assert (on_a_page.status, static.status) == (503, 200)
-        assert [one.status for one in answers] == [200] * 4
+        assert [answer.status for answer in answers] == [200] * 4
         tree = (await ui.json("/admin/api/tree?own=1"))["rows"]
-        [node] = [one for one in tree if one["name"] == "admin-requests"]
+        [node] = [row for row in tree if row["name"] == "admin-requests"]
         assert node["figures"] == {"depth": 1, "bound": 2, "high_water": 2, "items": 2}
 
 
@@ -236,9 +236,9 @@ async def test_every_page_answers_while_all_handlers_are_stuck_and_the_channel_i
             held.set()
 
     queues = {
-        one["path"].rpartition("/")[2]: one
-        for one in twins["queues"]["queues"]
-        if one["path"].startswith("plane data/")
+        queue["path"].rpartition("/")[2]: queue
+        for queue in twins["queues"]["queues"]
+        if queue["path"].startswith("plane data/")
     }
     assert (queues["num.io.threads"]["taken"], queues["num.io.threads"]["bound"]) == (8, 8)
     assert queues["requests"]["fill"] == 1.0
@@ -258,19 +258,19 @@ async def test_numbers_on_a_page_are_those_of_its_json_twin_and_of_the_broker(
         page, twin = await ui.page("/admin/queues"), await ui.json("/admin/api/queues")
         tables = [*table_of(page, "queues"), *table_of(page, "idle-queues")]
         shown = {row["what waits"]: row["now"] for row in tables}
-        assert shown == {one["path"]: str(one["waiting"]) for one in twin["queues"]}
+        assert shown == {queue["path"]: str(queue["waiting"]) for queue in twin["queues"]}
 
         page, twin = await ui.page("/admin/connections"), await ui.json("/admin/api/connections")
         nodes = [node for _, node in broker.node.walk() if node.kind == "connection"]
         requests = [str(node.figures()["requests"]) for node in nodes]
         assert [row["requests"] for row in table_of(page, "connections")] == requests
-        assert [str(one["requests"]) for one in twin["connections"]] == requests
+        assert [str(connection["requests"]) for connection in twin["connections"]] == requests
         assert twin["total"] == len(nodes) == 2
 
         page, twin = await ui.page("/admin/plugins"), await ui.json("/admin/api/plugins")
         names = [status.name for status in broker.parts.plugins.statuses()]
         assert [row["plugin"] for row in table_of(page, "plugins")] == names
-        assert [one["name"] for one in twin["plugins"]] == names
+        assert [row["name"] for row in twin["plugins"]] == names
 
 
 async def test_fifty_viewers_cause_one_rendering_a_tick(autojump_clock: MockClock) -> None:
@@ -371,8 +371,8 @@ async def test_pages_create_no_reference_cycles(autojump_clock: MockClock) -> No
         for target in targets:  # what is imported and compiled stays
             await ui.ask(target)
         await trio.sleep(2)
-        with garbage() as found:
+        with garbage() as result:
             for target in targets:
                 await ui.ask(target)
 
-        assert not found
+        assert not result

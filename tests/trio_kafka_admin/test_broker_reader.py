@@ -59,14 +59,14 @@ async def test_pages_are_authorized_for_the_requesting_principal(autojump_clock:
         for page in ("overview", "tree", "queues", "requests"):
             await ui.json(f"/admin/api/{page}")
         await ui.json("/admin/api/plugins", status=403)
-        asked = {principal for principal, _ in rule.principals}
+        principals = {principal for principal, _ in rule.principals}
         parts.authorizer = deny_all()
         ui.principal = NOBODY
         for page in ("overview", "tree", "queues", "requests"):
             await ui.page(f"/admin/{page}", status=403)
         parts.authorizer = ALLOW_ALL
 
-    assert asked == {alice}
+    assert principals == {alice}
 
 
 READINGS: dict[str, Callable[[BrokerReader], Awaitable[object]]] = {

@@ -74,7 +74,7 @@ def test_time_to_catch_up_follows_from_lag_and_rates(
     assert trend.catch_up_s == catch_up_s
 
 
-async def test_trend_is_that_of_the_last_minute(autojump_clock: MockClock) -> None:
+async def test_trend_of_a_lag_covers_the_last_minute(autojump_clock: MockClock) -> None:
     partitions = Partitions({KEY: (0, 1000)})
     history = LagHistory(partitions.read)
     for _ in range(30):  # five minutes without a change, then one with 1 record a second

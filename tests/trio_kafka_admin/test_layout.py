@@ -28,8 +28,8 @@ def test_a_page_links_to_the_others_and_to_its_json() -> None:
 
     assert text.startswith("<!doctype html><html lang=")
     links = page.one("nav").all("a")
-    assert [one.attributes["href"] for one in links] == [f"/ui/{one.name}" for one in pages]
-    assert [one.text for one in links if "aria-current" in one.attributes] == [pages[1].title]
+    assert [link.attributes["href"] for link in links] == [f"/ui/{one.name}" for one in pages]
+    assert [link.text for link in links if "aria-current" in link.attributes] == [pages[1].title]
     assert page.one("a", href=f"/ui/api/{pages[1].name}?a=1&b=2").text == "JSON"
     assert page.one("div", id="live").attributes == {
         "id": "live",

@@ -33,7 +33,7 @@ def wait(cause: WaitCause, age_s: float | None = None, words: str = "its quota")
     return Wait(cause=cause, words=words, on=Subject("quota", "shop"), age_s=age_s)
 
 
-async def test_pause_that_is_seen_again_goes_on(autojump_clock: MockClock) -> None:
+async def test_pause_that_is_noted_twice_is_one_row(autojump_clock: MockClock) -> None:
     history = MuteHistory()
     history.note([connection("c", wait("quota", 3.0))])
     await trio.sleep(2)

@@ -58,7 +58,7 @@ async def test_contributed_page_is_served_and_linked_like_other_pages(
         assert shown.one("p", id="said").text == "<b>"
         assert shown.one("h1").text == "Words"
         assert await ui.json("/admin/api/words?limit=7") == {"said": "nothing", "limit": 7}
-        listed = [one["path"] for one in (await ui.json("/admin/api"))["pages"]]
+        listed = [row["path"] for row in (await ui.json("/admin/api"))["pages"]]
         place = listed.index("/admin/api/words")
         assert listed[place - 1 : place + 2] == [
             "/admin/api/groups",

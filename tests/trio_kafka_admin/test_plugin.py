@@ -48,9 +48,9 @@ async def test_concurrent_first_requests_create_a_single_app(autojump_clock: Moc
             for _ in range(10):
                 nursery.start_soon(ask)
 
-        assert [one.status for one in answers] == [200] * 10
+        assert [answer.status for answer in answers] == [200] * 10
         tree = (await ui.json("/admin/api/tree?own=1"))["rows"]
-        assert len([one for one in tree if one["name"] == "admin-requests"]) == 1
+        assert len([row for row in tree if row["name"] == "admin-requests"]) == 1
 
 
 async def test_settings_give_the_refresh_interval_and_row_limit_of_pages(

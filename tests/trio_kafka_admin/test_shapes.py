@@ -32,7 +32,7 @@ def test_bar_is_filled_by_its_share_and_never_beyond_its_end(share: float, width
     assert page.text == "5 of 20"
 
 
-def test_card_has_a_heading_and_its_tone() -> None:
+def test_card_shows_a_heading_and_the_colour_of_its_tone() -> None:
     page = read_html(card("Disk & files", text("full"), tone="bad") + card("Others"))
 
     [bad, plain] = page.all("section")

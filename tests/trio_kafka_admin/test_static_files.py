@@ -9,11 +9,11 @@ STATIC = ROOT / "admin_ui" / "trio_kafka_admin" / "static"
 
 
 def test_every_static_file_has_a_distinct_etag() -> None:
-    found = read_static_files()
+    static_files = read_static_files()
 
-    assert set(found) == {path.name for path in STATIC.iterdir()}
-    assert len({file.etag for file in found.values()}) == len(found)
-    for name, file in found.items():
+    assert set(static_files) == {path.name for path in STATIC.iterdir()}
+    assert len({file.etag for file in static_files.values()}) == len(static_files)
+    for name, file in static_files.items():
         if name != "cards.css":  # see below
             assert file.content == (STATIC / name).read_bytes()
         assert re.fullmatch(rb'"[0-9a-f]{24}"', file.etag)

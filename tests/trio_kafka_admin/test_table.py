@@ -34,7 +34,7 @@ def test_missing_value_is_shown_as_a_dash_without_a_sort_value() -> None:
 
     assert [list(row.values()) for row in table_of(page, "t")] == [[DASH, DASH], [DASH, "0.0"]]
     cells = page.one("tbody").all("td", class_="number")
-    assert [one.attributes.get("data-value") for one in cells] == [None, "0"]
+    assert [cell.attributes.get("data-value") for cell in cells] == [None, "0"]
 
 
 def test_number_cell_has_its_exact_value_for_sorting() -> None:

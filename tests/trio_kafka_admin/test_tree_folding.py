@@ -71,7 +71,7 @@ async def test_parts_are_alike_only_if_they_have_the_same_figures(
 
     words = dict(await folded(row(0, "b"), *alike, *others, *empty))
     assert {words[one["path"]] for one in alike} == {"4 parts shard-*"}
-    assert {words[one["path"]] for one in (*others, *empty)} == {None}
+    assert {words[other["path"]] for other in (*others, *empty)} == {None}
 
 
 @pytest.mark.parametrize(

@@ -170,9 +170,14 @@ def credential_record(user: str, password: str, number: int = 1) -> UserScramCre
     """A credential of 4,096 iterations."""
     mechanism, salt = BY_NUMBER[number], b"salt of " + user.encode()
     salted = salted_password(mechanism, password, salt=salt, iterations=4096)
-    made = credential_of(mechanism, salted, salt=salt, iterations=4096)
+    credential = credential_of(mechanism, salted, salt=salt, iterations=4096)
     return UserScramCredentialRecord(
-        user, number, made.salt, made.stored_key, made.server_key, made.iterations
+        user,
+        number,
+        credential.salt,
+        credential.stored_key,
+        credential.server_key,
+        credential.iterations,
     )
 
 

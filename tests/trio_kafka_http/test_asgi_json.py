@@ -77,13 +77,13 @@ async def sent(*what: Any, **more: Any) -> list[dict[str, Any]]:
 
 
 def text_of(messages: list[dict[str, Any]]) -> str:
-    return b"".join(one["body"] for one in messages[1:]).decode()
+    return b"".join(message["body"] for message in messages[1:]).decode()
 
 
 def check_ends(messages: list[dict[str, Any]]) -> None:
     """Only the last message is the last one."""
     *others, last = messages[1:]
-    assert all(one["more_body"] for one in others)
+    assert all(other["more_body"] for other in others)
     assert not last["more_body"]
 
 
@@ -172,7 +172,7 @@ async def test_other_tasks_run_between_the_pieces_of_a_long_response(
         trio.lowlevel.remove_instrument(turns)
 
     assert text_of(messages) == json.dumps(body)
-    assert [len(one["body"]) < 110_000 for one in messages[1:]] == [True] * (pieces + 1)
+    assert [len(message["body"]) < 110_000 for message in messages[1:]] == [True] * (pieces + 1)
     assert turns.count == pieces
     check_ends(messages)
 

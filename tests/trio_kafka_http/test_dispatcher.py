@@ -132,7 +132,7 @@ async def test_app_that_checks_tokens_gets_every_request_with_its_credentials() 
     assert (await ask(dispatcher, "GET", "/own")).status == 200
 
     assert [given for given, _ in seen] == [b"Bearer own", None]
-    assert [one["trio_kafka"]["authorized"] for _, one in seen] == [False, False]
+    assert [row["trio_kafka"]["authorized"] for _, row in seen] == [False, False]
     foreign = {**own, "origin": "http://evil.example"}
     assert (await ask(dispatcher, "POST", "/own", headers=foreign)).status == 403
 

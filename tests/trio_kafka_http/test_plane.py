@@ -89,9 +89,9 @@ async def test_body_that_never_arrives_ends_with_408_and_closes_the_connection(
 ) -> None:
     async with one_client({"/echo": echo}, deadline_s=3.0) as (served, client):
         await client.send(b"POST /echo HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\nabc")
-        found = await client.wait_closed()
+        result = await client.wait_closed()
 
-        assert found.startswith(b"HTTP/1.1 408 ")
+        assert result.startswith(b"HTTP/1.1 408 ")
         assert 3.0 <= trio.current_time() - 0.0 < 6.0
         assert served.figures["in_flight"] == 0
 
@@ -184,7 +184,7 @@ async def test_connection_reset_by_the_client_logs_no_warning(
         await trio.sleep(60)
 
         assert served.figures["broken"] == 0
-        assert [one for one in caplog.records if one.levelno >= logging.WARNING] == []
+        assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 async def test_silent_connection_is_closed_after_its_idle_time(
@@ -261,9 +261,9 @@ async def test_websocket_is_refused_with_501(autojump_clock: MockClock) -> None:
             b"sec-websocket-version: 13\r\nsec-websocket-key: AQIDBAUGBwgJCgsMDQ4PEA==\r\n\r\n"
         )
         with trio.fail_after(60):
-            found = await client.wait_closed()
+            result = await client.wait_closed()
 
-        assert found.startswith(b"HTTP/1.1 501 ")
+        assert result.startswith(b"HTTP/1.1 501 ")
 
 
 async def test_endless_response_ends_when_its_client_leaves(autojump_clock: MockClock) -> None:

@@ -56,12 +56,12 @@ async def test_apps_of_plugins_are_served_together_with_health_and_readiness(
 ) -> None:
     async with served() as it:
         async with http_client(it.broker.world, address_of(it.broker)) as client:
-            found = [
+            result = [
                 (await client.ask("GET", f"/{one}")).status for one in ("hello", "no", "readyz")
             ]
             health = await client.ask("GET", "/healthz")
 
-        assert found == [200, 404, 200]
+        assert result == [200, 404, 200]
         assert health.body == b'{"status": "alive"}\n'
         counted = it.broker.counters.value(
             "http_requests", plugin="http", mount="/hello", status="200"

@@ -45,7 +45,7 @@ async def test_response_head_is_sent_with_the_first_body_bytes() -> None:
     assert (sent, cycle.begun) == ([], False)
     await cycle.send({"type": "http.response.body", "body": b"a", "more_body": True})
 
-    assert [one["type"] for one in sent] == ["http.response.start", "http.response.body"]
+    assert [row["type"] for row in sent] == ["http.response.start", "http.response.body"]
     assert (cycle.status, cycle.ended) == (201, False)
 
 

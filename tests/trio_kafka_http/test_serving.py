@@ -31,10 +31,10 @@ async def test_head_above_the_size_limit_is_refused_with_431(autojump_clock: Moc
             fits = await client.ask("GET", "/hello", headers={"x-long": "x" * 1900})
         async with http_client(world, served.endpoints[0]) as client:
             await client.send(b"GET /hello HTTP/1.1\r\nx-long: " + b"x" * 20_000)
-            found = await client.wait_closed()
+            result = await client.wait_closed()
 
     assert fits.status == 200
-    assert found.startswith(b"HTTP/1.1 431 ")
+    assert result.startswith(b"HTTP/1.1 431 ")
 
 
 async def test_response_to_head_has_no_body(autojump_clock: MockClock) -> None:
@@ -53,6 +53,6 @@ async def test_pipelined_requests_are_answered_in_order(
         await client.send(
             asked % 1 + asked % 2 + b"GET /healthz HTTP/1.0\r\nhost: localhost\r\n\r\n"
         )
-        found = await client.wait_closed()
+        result = await client.wait_closed()
 
-    assert found.index(b"/hello/1") < found.index(b"/hello/2") < found.index(b"alive")
+    assert result.index(b"/hello/1") < result.index(b"/hello/2") < result.index(b"alive")

@@ -105,10 +105,10 @@ async def test_idle_limit_is_suspended_during_a_request(
     pair: Pair, autojump_clock: MockClock
 ) -> None:
     async with trio.open_nursery() as nursery:
-        found = []
+        result = []
 
         async def receive() -> None:
-            found.append((await pair.stream.receive_some(100), trio.current_time()))
+            result.append((await pair.stream.receive_some(100), trio.current_time()))
 
         nursery.start_soon(receive)
         await trio.sleep(1)
@@ -117,7 +117,7 @@ async def test_idle_limit_is_suspended_during_a_request(
         ended = trio.current_time()
         pair.stream.end_request()
 
-    [(data, at)] = found
+    [(data, at)] = result
     assert (data, round(at - ended, 3)) == (b"", 3.0)
 
 

@@ -34,16 +34,16 @@ async def test_state_and_last_run_of_the_log_cleaner_are_exported(
         log = it.parts[LogManager].logs[0]
         cleaner.states.uncleanable[log] = "damage"
 
-        found = read(read_cleaner, it.parts)
+        result = read(read_cleaner, it.parts)
         path = it.parts[LogManager].directories[0].path
 
     of_cleaner, of_manager = "kafka_log_logcleaner_", "kafka_log_logcleanermanager_"
-    assert found[f"{of_cleaner}deadthreadcount"] == 1
-    assert found[f"{of_cleaner}cleaner_recopy_percent"] == 30
-    assert found[f"{of_cleaner}max_buffer_utilization_percent"] == 25
-    assert found[f"{of_cleaner}max_clean_time_secs"] == 4.5
-    assert found[f"{of_cleaner}max_compaction_delay_secs"] == 2.5
-    assert found[f"{of_manager}max_dirty_percent"] == 75
-    assert found[f"{of_manager}uncleanable_partitions_count{{logDirectory={path}}}"] == 1
-    assert found[f"{of_manager}uncleanable_bytes{{logDirectory={path}}}"] == 0
-    assert found["kafka_utils_throttler_cleaner_io_count"] == 180
+    assert result[f"{of_cleaner}deadthreadcount"] == 1
+    assert result[f"{of_cleaner}cleaner_recopy_percent"] == 30
+    assert result[f"{of_cleaner}max_buffer_utilization_percent"] == 25
+    assert result[f"{of_cleaner}max_clean_time_secs"] == 4.5
+    assert result[f"{of_cleaner}max_compaction_delay_secs"] == 2.5
+    assert result[f"{of_manager}max_dirty_percent"] == 75
+    assert result[f"{of_manager}uncleanable_partitions_count{{logDirectory={path}}}"] == 1
+    assert result[f"{of_manager}uncleanable_bytes{{logDirectory={path}}}"] == 0
+    assert result["kafka_utils_throttler_cleaner_io_count"] == 180

@@ -19,23 +19,23 @@ async def test_cluster_metrics_match_the_metadata(autojump_clock: MockClock) -> 
         topics = image.topics.updated({"t": attrs.evolve(topic, partitions=partitions)})
         it.parts.metadata.image = attrs.evolve(image, topics=topics)
 
-        found = read(read_cluster, it.parts)
+        result = read(read_cluster, it.parts)
         it.parts.metadata.image = image
         raft = it.parts.raft
         end = raft.store.log.end_offset
 
-    assert found["kafka_server_kafkaserver_brokerstate"] == 3
-    assert found[f"{OF}activecontrollercount"] == 1
-    assert (found[f"{OF}globaltopiccount"], found[f"{OF}globalpartitioncount"]) == (1, 3)
-    assert found[f"{OF}offlinepartitionscount"] == 1
-    assert found[f"{OF}preferredreplicaimbalancecount"] == 2
-    assert (found[f"{OF}activebrokercount"], found[f"{OF}fencedbrokercount"]) == (1, 0)
-    assert found[f"{OF}brokerregistrationstate{{broker=1}}"] == 30
-    assert found["kafka_server_raftmetrics_current_state{current_state=leader}"] == 1
-    assert found["kafka_server_raftmetrics_log_end_offset"] == end
-    assert found["kafka_server_raftmetrics_number_of_voters"] == 1
-    assert found["kafka_server_brokermetadatametrics_last_applied_record_offset"] == end - 1
-    assert found["kafka_server_metadataloader_finalizedlevel{featureName=group.version}"] == 1
+    assert result["kafka_server_kafkaserver_brokerstate"] == 3
+    assert result[f"{OF}activecontrollercount"] == 1
+    assert (result[f"{OF}globaltopiccount"], result[f"{OF}globalpartitioncount"]) == (1, 3)
+    assert result[f"{OF}offlinepartitionscount"] == 1
+    assert result[f"{OF}preferredreplicaimbalancecount"] == 2
+    assert (result[f"{OF}activebrokercount"], result[f"{OF}fencedbrokercount"]) == (1, 0)
+    assert result[f"{OF}brokerregistrationstate{{broker=1}}"] == 30
+    assert result["kafka_server_raftmetrics_current_state{current_state=leader}"] == 1
+    assert result["kafka_server_raftmetrics_log_end_offset"] == end
+    assert result["kafka_server_raftmetrics_number_of_voters"] == 1
+    assert result["kafka_server_brokermetadatametrics_last_applied_record_offset"] == end - 1
+    assert result["kafka_server_metadataloader_finalizedlevel{featureName=group.version}"] == 1
 
 
 async def test_broker_that_is_not_active_controller_exports_no_cluster_totals(
@@ -44,7 +44,7 @@ async def test_broker_that_is_not_active_controller_exports_no_cluster_totals(
     async with harness() as it:
         it.parts.controller._writer.resign()
 
-        found = read(read_cluster, it.parts)
+        result = read(read_cluster, it.parts)
 
-    assert found[f"{OF}activecontrollercount"] == 0
-    assert f"{OF}globaltopiccount" not in found
+    assert result[f"{OF}activecontrollercount"] == 0
+    assert f"{OF}globaltopiccount" not in result

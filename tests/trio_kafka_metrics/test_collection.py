@@ -17,10 +17,10 @@ def collection(it, most: int = 10_000) -> Collection:
 
 
 def test_catalogue_lists_each_metric_once() -> None:
-    found = [(one.name, one.labels) for one in catalogue()]
+    result = [(one.name, one.labels) for one in catalogue()]
 
-    assert len(set(found)) == len(found)
-    assert len(found) > 100
+    assert len(set(result)) == len(result)
+    assert len(result) > 100
 
 
 async def test_every_collected_metric_is_in_the_catalogue(autojump_clock: MockClock) -> None:
@@ -29,11 +29,11 @@ async def test_every_collected_metric_is_in_the_catalogue(autojump_clock: MockCl
         families = await collection(it).look()
 
     declared = {one.name for one in catalogue()}
-    counters = {f"trio_kafka_{one.name}_total" for one in it.counters}
+    counters = {f"trio_kafka_{counter.name}_total" for counter in it.counters}
     undeclared = {family.name for family in families} - declared - counters
     assert {name for name in undeclared if not name.startswith("trio_kafka_plugin_")} == set()
     assert len({family.name for family in families}) == len(families)
-    assert all(len(one.labels) == len(one.values) for one in families)
+    assert all(len(family.labels) == len(family.values) for family in families)
 
 
 async def test_omitted_series_are_counted_in_every_collection_and_logged_once(
@@ -43,11 +43,13 @@ async def test_omitted_series_are_counted_in_every_collection_and_logged_once(
         await it.served.create_topic("t", 8)
         with caplog.at_level(logging.WARNING):
             one = collection(it, most=40)
-            found = [shown(await one.look())["trio_kafka_metrics_series_dropped"] for _ in range(2)]
+            result = [
+                shown(await one.look())["trio_kafka_metrics_series_dropped"] for _ in range(2)
+            ]
 
-    assert found[0] == found[1] > 40
-    told = [record for record in caplog.records if "metric series omitted" in record.message]
-    assert len(told) == 1
+    assert result[0] == result[1] > 40
+    records = [record for record in caplog.records if "metric series omitted" in record.message]
+    assert len(records) == 1
 
 
 async def test_other_tasks_run_between_the_slices_of_a_collection(

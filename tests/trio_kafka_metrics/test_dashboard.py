@@ -21,17 +21,17 @@ _EVERYWHERE = {"instance"}  # Prometheus adds it
 
 def told() -> dict[str, set[str]]:
     """Labels by the name of samples."""
-    found: dict[str, set[str]] = {}
+    result: dict[str, set[str]] = {}
     for metric in catalogue():
         names = emitted(metric) if metric.bean else {metric.name}
         if metric.kind is Kind.SUMMARY and not metric.bean:
             names = {f"{metric.name}_count", f"{metric.name}_sum"}
         for name in names:
             quantile = {"quantile"} if metric.kind is Kind.SUMMARY else set()
-            found.setdefault(name, set()).update(metric.labels, quantile)
+            result.setdefault(name, set()).update(metric.labels, quantile)
     for family in process_families():
-        found[family.name] = set()
-    return found
+        result[family.name] = set()
+    return result
 
 
 TOLD = told()
@@ -54,14 +54,14 @@ def test_every_dashboard_expression_uses_exported_metrics_and_labels(expression:
 
 def test_dashboard_panels_have_distinct_positions_and_a_unit() -> None:
     panels = DASHBOARD["panels"]
-    places = [(one["gridPos"]["x"], one["gridPos"]["y"]) for one in panels]
+    places = [(row["gridPos"]["x"], row["gridPos"]["y"]) for row in panels]
 
     assert len(set(places)) == len(places)
-    assert len({one["id"] for one in panels}) == len(panels)
-    assert all(one["fieldConfig"]["defaults"]["unit"] for one in panels if one["type"] != "row")
+    assert len({row["id"] for row in panels}) == len(panels)
+    assert all(row["fieldConfig"]["defaults"]["unit"] for row in panels if row["type"] != "row")
 
 
 def test_dashboard_variable_queries_an_exported_metric() -> None:
-    (query,) = [one["query"] for one in DASHBOARD["templating"]["list"] if one["type"] == "query"]
+    (query,) = [row["query"] for row in DASHBOARD["templating"]["list"] if row["type"] == "query"]
 
     assert re.findall(r"label_values\((\w+), instance\)", query)[0] in TOLD

@@ -40,18 +40,18 @@ def text(form: Form, given: list[Family]) -> str:
 
 @pytest.mark.parametrize(("accept", "parse"), [("", plain_families), (OPEN, open_families)])
 def test_prometheus_parser_reads_the_exported_values(accept: str, parse) -> None:
-    found = {
+    result = {
         (sample.name, *sorted(sample.labels.items())): sample.value
         for family in parse(text(Form(accept), families()))
         for sample in family.samples
     }
 
-    assert found[("requests_total", ("topic", HOSTILE))] == 3
-    assert found[("requests_total",)] == 2.5
-    assert found[("depth", ("a", "1"), ("b", "2"))] == 1
-    assert found[("time_count", ("api", "x"))] == 7
+    assert result[("requests_total", ("topic", HOSTILE))] == 3
+    assert result[("requests_total",)] == 2.5
+    assert result[("depth", ("a", "1"), ("b", "2"))] == 1
+    assert result[("time_count", ("api", "x"))] == 7
     quantile = "0.5" if accept else "0.50"
-    assert found[("time", ("api", "x"), ("quantile", quantile))] == 0.25
+    assert result[("time", ("api", "x"), ("quantile", quantile))] == 0.25
 
 
 @pytest.mark.parametrize("accept", ["", OPEN])
@@ -104,10 +104,10 @@ def test_many_samples_are_written_in_steps() -> None:
 
 
 def test_process_memory_and_cpu_time_are_exported() -> None:
-    found = {family.name: family for family in process_families()}
+    result = {family.name: family for family in process_families()}
 
-    assert found["process_cpu_seconds_total"].kind is Kind.COUNTER
-    assert found["process_resident_memory_bytes"].values[0] > 1 << 20
+    assert result["process_cpu_seconds_total"].kind is Kind.COUNTER
+    assert result["process_resident_memory_bytes"].values[0] > 1 << 20
 
 
 def test_metrics_plugin_does_not_import_prometheus_client() -> None:

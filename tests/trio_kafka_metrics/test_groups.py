@@ -19,19 +19,19 @@ async def test_offsets_and_lag_of_groups_are_exported(autojump_clock: MockClock)
         await commit(it.served, "g", "t", 1, 0)
         await commit(it.served, "h", "t", 0, 3)
 
-        found = read(read_groups, it.parts)
+        result = read(read_groups, it.parts)
 
-    assert found["trio_kafka_group_offsets"] == 3
-    assert found["trio_kafka_groups{state=Empty,type=classic}"] == 2
-    assert found["trio_kafka_groups{state=Empty,type=consumer}"] == 0
-    assert found["trio_kafka_group_coordinator_partitions{state=active}"] == 50
+    assert result["trio_kafka_group_offsets"] == 3
+    assert result["trio_kafka_groups{state=Empty,type=classic}"] == 2
+    assert result["trio_kafka_groups{state=Empty,type=consumer}"] == 0
+    assert result["trio_kafka_group_coordinator_partitions{state=active}"] == 50
     place = "{consumergroup=g,partition=0,topic=t}"
-    assert found[f"kafka_consumergroup_current_offset{place}"] == 1
-    assert found[f"kafka_consumergroup_lag{place}"] == 2
-    assert found["kafka_consumergroup_lag{consumergroup=h,partition=0,topic=t}"] == 0
-    assert found["kafka_consumergroup_lag_sum{consumergroup=g,topic=t}"] == 2
-    assert found["kafka_consumergroup_current_offset_sum{consumergroup=g,topic=t}"] == 1
-    assert found["kafka_consumergroup_members{consumergroup=g}"] == 0
+    assert result[f"kafka_consumergroup_current_offset{place}"] == 1
+    assert result[f"kafka_consumergroup_lag{place}"] == 2
+    assert result["kafka_consumergroup_lag{consumergroup=h,partition=0,topic=t}"] == 0
+    assert result["kafka_consumergroup_lag_sum{consumergroup=g,topic=t}"] == 2
+    assert result["kafka_consumergroup_current_offset_sum{consumergroup=g,topic=t}"] == 1
+    assert result["kafka_consumergroup_members{consumergroup=g}"] == 0
 
 
 async def test_partition_without_a_committed_offset_has_no_lag(autojump_clock: MockClock) -> None:
@@ -43,12 +43,12 @@ async def test_partition_without_a_committed_offset_has_no_lag(autojump_clock: M
         await commit(it.served, "g", "t", 1, -1)
         await commit(it.served, "none", "t", 0, -1)
 
-        found = read(read_groups, it.parts)
+        result = read(read_groups, it.parts)
 
-    assert found["kafka_consumergroup_lag_sum{consumergroup=g,topic=t}"] == 2
-    assert found["kafka_consumergroup_current_offset_sum{consumergroup=g,topic=t}"] == 1
-    assert not [name for name in found if "consumergroup=g,partition=1" in name]
-    assert not [name for name in found if "consumergroup=none," in name]
+    assert result["kafka_consumergroup_lag_sum{consumergroup=g,topic=t}"] == 2
+    assert result["kafka_consumergroup_current_offset_sum{consumergroup=g,topic=t}"] == 1
+    assert not [name for name in result if "consumergroup=g,partition=1" in name]
+    assert not [name for name in result if "consumergroup=none," in name]
 
 
 async def test_topic_that_another_broker_leads_has_offsets_and_no_sum_of_lags(
@@ -61,10 +61,10 @@ async def test_topic_that_another_broker_leads_has_offsets_and_no_sum_of_lags(
         partition = it.served.broker.replicas.partition("t", 0)
         partition.role = Following(partition.log)
 
-        found = read(read_groups, it.parts)
+        result = read(read_groups, it.parts)
 
-    assert found["kafka_consumergroup_current_offset_sum{consumergroup=g,topic=t}"] == 1
-    assert not [name for name in found if name.startswith("kafka_consumergroup_lag")]
+    assert result["kafka_consumergroup_current_offset_sum{consumergroup=g,topic=t}"] == 1
+    assert not [name for name in result if name.startswith("kafka_consumergroup_lag")]
 
 
 async def test_long_group_ids_become_short_distinct_labels(autojump_clock: MockClock) -> None:
@@ -75,11 +75,11 @@ async def test_long_group_ids_become_short_distinct_labels(autojump_clock: MockC
         for name in names:
             await commit(it.served, name, "t", 0, 0)
 
-        found = read(read_groups, it.parts)
+        result = read(read_groups, it.parts)
 
-    lags = [name for name in found if name.startswith("kafka_consumergroup_lag{")]
+    lags = [name for name in result if name.startswith("kafka_consumergroup_lag{")]
     assert len(lags) == 2
-    assert max(map(len, found)) < 500
+    assert max(map(len, result)) < 500
 
 
 async def test_groups_above_the_series_limit_are_still_counted(
@@ -92,11 +92,11 @@ async def test_groups_above_the_series_limit_are_still_counted(
         for name in names:
             await commit(it.served, name, "t", 0, 0)
 
-        found = read(read_groups, it.parts, most=7)
+        result = read(read_groups, it.parts, most=7)
 
-    assert found["trio_kafka_groups{state=Empty,type=classic}"] == 5
-    assert sum(name.startswith("kafka_consumergroup_members") for name in found) <= 5
-    assert found["dropped"] == 5 * 5 - 7
+    assert result["trio_kafka_groups{state=Empty,type=classic}"] == 5
+    assert sum(name.startswith("kafka_consumergroup_members") for name in result) <= 5
+    assert result["dropped"] == 5 * 5 - 7
 
 
 async def test_shard_that_stops_during_a_collection_is_not_read_further(
@@ -122,6 +122,6 @@ async def test_shard_that_stops_during_a_collection_is_not_read_further(
         for _ in look:
             pass
 
-    found = shown(collected.families.values())
-    assert 0 < found["trio_kafka_groups{state=Empty,type=classic}"] < len(names)
-    assert found["trio_kafka_group_offsets"] == 0
+    result = shown(collected.families.values())
+    assert 0 < result["trio_kafka_groups{state=Empty,type=classic}"] < len(names)
+    assert result["trio_kafka_group_offsets"] == 0

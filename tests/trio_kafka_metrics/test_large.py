@@ -26,9 +26,9 @@ def grow(parts, topics: int = 100) -> None:
     state = replicas.image.partition(one.at)
     for number in range(PARTITIONS):
         at = TopicPartition(f"topic-{number % topics}", number // topics)
-        made = Partition(one.topic_id, at, one.node, state, purgatories=purgatories)
-        made.role = one.role
-        replicas._nodes[made] = None
+        partition = Partition(one.topic_id, at, one.node, state, purgatories=purgatories)
+        partition.role = one.role
+        replicas._nodes[partition] = None
         parts[MetricsByTopic].join(at.topic)
 
 

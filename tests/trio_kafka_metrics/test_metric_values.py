@@ -21,9 +21,11 @@ def test_samples_are_grouped_by_metric() -> None:
 
     depth, times = collected.families.values()
     assert [value for _, _, value in depth.samples()] == [1, 2]
-    found = [(name, dict(labels).get("quantile"), value) for name, labels, value in times.samples()]
-    assert found[0] == ("trio_kafka_time", "0.50", 0.1)
-    assert found[-2:] == [
+    result = [
+        (name, dict(labels).get("quantile"), value) for name, labels, value in times.samples()
+    ]
+    assert result[0] == ("trio_kafka_time", "0.50", 0.1)
+    assert result[-2:] == [
         ("trio_kafka_time_count", None, 7),
         ("trio_kafka_time_sum", None, 1.5),
     ]

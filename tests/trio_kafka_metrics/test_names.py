@@ -46,12 +46,12 @@ def test_name_and_labels_of_each_metric_follow_the_rules_for_its_bean(metric: Me
 
 def test_every_metric_of_kafka_is_exported_or_listed_as_absent() -> None:
     ours = {name for metric in THEIRS for name in emitted(metric)}
-    made = {sample.name for sample in MADE}
+    names = {sample.name for sample in MADE}
 
-    missing = {name for name in made - ours if not name.startswith(tuple(ABSENT))}
+    missing = {name for name in names - ours if not name.startswith(tuple(ABSENT))}
     assert missing == set()
     assert [one for one in ABSENT if any(name.startswith(one) for name in ours)] == []
-    assert [one for one in ABSENT if not any(name.startswith(one) for name in made)] == []
+    assert [one for one in ABSENT if not any(name.startswith(one) for name in names)] == []
 
 
 def test_names_of_native_metrics_do_not_clash_with_names_of_kafka() -> None:
@@ -70,12 +70,12 @@ def test_rules_spell_out_percent_and_export_rates_as_counters() -> None:
     assert exposed(pool, "MeanRate").name == (
         "kafka_server_kafkarequesthandlerpool_requesthandleravgidle_percent"
     )
-    found = exposed(topic, "Count")
-    assert (found.name, found.kind) == (
+    result = exposed(topic, "Count")
+    assert (result.name, result.kind) == (
         "kafka_server_brokertopicmetrics_bytesin_total",
         Kind.COUNTER,
     )
-    assert found.labels == ("topic",)
+    assert result.labels == ("topic",)
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,14 @@ async def test_event_loop_tasks_and_request_hops_are_exported(autojump_clock: Mo
     async with harness() as it:
         await it.ask(ApiVersionsRequest("a", "1"))
 
-        found = read(read_native, it.parts)
+        result = read(read_native, it.parts)
 
     of_api = "{api=ApiVersions,hop=total,plane=data}"
-    assert found[f"trio_kafka_request_hop_seconds_count{of_api}"] == 1
-    assert found["trio_kafka_task_scheduled_seconds_count{plane=data}"] > 0
-    assert found["trio_kafka_tasks"] > 10
-    assert "trio_kafka_loop_lag_seconds{plane=data}" in found
-    assert found["trio_kafka_throttled_connections{quota=Produce}"] == 0
+    assert result[f"trio_kafka_request_hop_seconds_count{of_api}"] == 1
+    assert result["trio_kafka_task_scheduled_seconds_count{plane=data}"] > 0
+    assert result["trio_kafka_tasks"] > 10
+    assert "trio_kafka_loop_lag_seconds{plane=data}" in result
+    assert result["trio_kafka_throttled_connections{quota=Produce}"] == 0
 
 
 async def test_throttling_is_exported_per_quota_without_client_names(
@@ -30,11 +30,11 @@ async def test_throttling_is_exported_per_quota_without_client_names(
             accounts.set((user, ""), 1.0)
             accounts.of(user, "secret-id", now_ms).waited.record(wait_ms, now_ms)
 
-        found = read(read_native, it.parts)
+        result = read(read_native, it.parts)
 
-    assert found["trio_kafka_throttle_time_seconds_max{quota=Fetch}"] == 0.7
-    assert found["trio_kafka_quota_accounts{quota=Fetch}"] == 2
-    assert not any("secret-id" in name for name in found)
+    assert result["trio_kafka_throttle_time_seconds_max{quota=Fetch}"] == 0.7
+    assert result["trio_kafka_quota_accounts{quota=Fetch}"] == 2
+    assert not any("secret-id" in name for name in result)
 
 
 async def test_counters_of_plugins_are_exported_apart_from_counters_of_the_broker(
@@ -46,15 +46,15 @@ async def test_counters_of_plugins_are_exported_apart_from_counters_of_the_broke
         it.counters.add("loop passes", 5, plugin="x")
         it.counters.add("loop-passes", 6, plugin="x")
 
-        found = read(read_native, it.parts)
+        result = read(read_native, it.parts)
 
-    assert found["trio_kafka_refusals_total{reason=a b}"] == 3
-    assert found["trio_kafka_plugin_refusals_total{plugin=x}"] == 4
-    assert found["trio_kafka_plugin_loop_passes_total{plugin=x}"] == 11
+    assert result["trio_kafka_refusals_total{reason=a b}"] == 3
+    assert result["trio_kafka_plugin_refusals_total{plugin=x}"] == 4
+    assert result["trio_kafka_plugin_loop_passes_total{plugin=x}"] == 11
 
 
 async def test_no_broker_counter_has_the_name_of_a_metric(autojump_clock: MockClock) -> None:
     async with harness() as it:
-        counters = {f"trio_kafka_{one.name}_total" for one in it.counters}
+        counters = {f"trio_kafka_{counter.name}_total" for counter in it.counters}
 
     assert counters & {metric.name for metric in catalogue()} == set()

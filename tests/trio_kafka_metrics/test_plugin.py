@@ -17,7 +17,9 @@ class Reporter:
         self.told: list[dict[str, float]] = []
 
     def report(self, families: Sequence[Family]) -> None:
-        self.told.append({name: value for one in families for name, _, value in one.samples()})
+        self.told.append(
+            {name: value for family in families for name, _, value in family.samples()}
+        )
         if self.error is not None:
             raise self.error
 

@@ -10,10 +10,10 @@ def test_quantiles_have_a_small_bounded_relative_error(values: list[float]) -> N
     for value in values:
         sketch.add(value)
 
-    ordered, wanted = sorted(values), (0.0, 0.5, 0.9, 1.0)
-    for quantile, found in zip(wanted, sketch.quantiles(wanted), strict=True):
+    ordered, expected = sorted(values), (0.0, 0.5, 0.9, 1.0)
+    for quantile, result in zip(expected, sketch.quantiles(expected), strict=True):
         rank = max(-int(-quantile * len(ordered) // 1), 1) - 1
-        assert abs(found - ordered[rank]) <= ordered[rank] / 15
+        assert abs(result - ordered[rank]) <= ordered[rank] / 15
     assert sketch.count == len(values)
 
 

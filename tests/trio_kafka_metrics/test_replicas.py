@@ -16,23 +16,23 @@ async def test_replicas_and_logs_are_exported_per_partition_and_in_total(
         partition.isr = ()
         it.parts.replicas.partition("t", 1).fail(LogDirError("/data", "broken"))
 
-        found = read(read_replicas, it.parts)
+        result = read(read_replicas, it.parts)
 
     manager = "kafka_server_replicamanager_"
-    assert found[f"{manager}partitioncount"] == found[f"{manager}leadercount"] == 3
-    assert found[f"{manager}offlinereplicacount"] == 1
-    assert found[f"{manager}underreplicatedpartitions"] == 1
-    assert found[f"{manager}underminisrpartitioncount"] == 1
-    assert found[f"{manager}atminisrpartitioncount"] == 2
+    assert result[f"{manager}partitioncount"] == result[f"{manager}leadercount"] == 3
+    assert result[f"{manager}offlinereplicacount"] == 1
+    assert result[f"{manager}underreplicatedpartitions"] == 1
+    assert result[f"{manager}underminisrpartitioncount"] == 1
+    assert result[f"{manager}atminisrpartitioncount"] == 2
     one = "{partition=2,topic=t}"
-    assert found[f"kafka_cluster_partition_underreplicated{one}"] == 1
-    assert found[f"kafka_cluster_partition_insyncreplicascount{one}"] == 0
-    assert found[f"kafka_cluster_partition_replicascount{one}"] == 1
-    assert found[f"kafka_cluster_partition_underminisr{one}"] == 1
-    assert found[f"kafka_cluster_partition_atminisr{one}"] == 0
-    assert found[f"kafka_log_log_numlogsegments{one}"] == 1
-    assert found["kafka_log_log_logendoffset{partition=0,topic=__cluster_metadata}"] > 3
-    assert found["kafka_log_logmanager_logdirectoryoffline{logDirectory=/data}"] == 0
+    assert result[f"kafka_cluster_partition_underreplicated{one}"] == 1
+    assert result[f"kafka_cluster_partition_insyncreplicascount{one}"] == 0
+    assert result[f"kafka_cluster_partition_replicascount{one}"] == 1
+    assert result[f"kafka_cluster_partition_underminisr{one}"] == 1
+    assert result[f"kafka_cluster_partition_atminisr{one}"] == 0
+    assert result[f"kafka_log_log_numlogsegments{one}"] == 1
+    assert result["kafka_log_log_logendoffset{partition=0,topic=__cluster_metadata}"] > 3
+    assert result["kafka_log_logmanager_logdirectoryoffline{logDirectory=/data}"] == 0
 
 
 async def test_number_of_delayed_operations_is_exported_per_purgatory(
@@ -43,14 +43,14 @@ async def test_number_of_delayed_operations_is_exported_per_purgatory(
         purgatories.fetch.watchers.update({"a": {"x": None, "y": None}, "b": {"x": None}})
         purgatories.produce._expired = 4
 
-        found = read(read_replicas, it.parts)
+        result = read(read_replicas, it.parts)
         purgatories.fetch.watchers.clear()
 
     size = "kafka_server_delayedoperationpurgatory_purgatorysize"
-    assert found[f"{size}{{delayedOperation=Fetch}}"] == 3
-    assert found[f"{size}{{delayedOperation=Produce}}"] == 0
-    assert found["kafka_server_delayedproducemetrics_expires_total"] == 4
-    assert found["kafka_server_delayedfetchmetrics_expires_total{fetcherType=consumer}"] == 0
+    assert result[f"{size}{{delayedOperation=Fetch}}"] == 3
+    assert result[f"{size}{{delayedOperation=Produce}}"] == 0
+    assert result["kafka_server_delayedproducemetrics_expires_total"] == 4
+    assert result["kafka_server_delayedfetchmetrics_expires_total{fetcherType=consumer}"] == 0
 
 
 async def test_series_above_the_limit_are_omitted_while_totals_count_all_partitions(
@@ -59,11 +59,11 @@ async def test_series_above_the_limit_are_omitted_while_totals_count_all_partiti
     async with harness() as it:
         await it.served.create_topic("t", 5)
 
-        found = read(read_replicas, it.parts, most=20)
+        result = read(read_replicas, it.parts, most=20)
 
-    assert found["dropped"] == 3 * 10 + 4
-    assert found["kafka_server_replicamanager_partitioncount"] == 5
-    shown = [name for name in found if name.startswith("kafka_log_log_size")]
+    assert result["dropped"] == 3 * 10 + 4
+    assert result["kafka_server_replicamanager_partitioncount"] == 5
+    shown = [name for name in result if name.startswith("kafka_log_log_size")]
     assert len(shown) == 2
 
 

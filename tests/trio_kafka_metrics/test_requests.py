@@ -48,18 +48,18 @@ async def test_hops_versions_errors_and_sizes_of_requests_are_exported_per_api(
             metrics.note(stamps(APIS | 3, error=error))
         it.parts.planes[0].request_metrics.of(18)
 
-        found = read(lambda _, collected: metrics.read(collected), it.parts)
+        result = read(lambda _, collected: metrics.read(collected), it.parts)
 
     hops = ("requestqueue", "local", "remote", "responsequeue", "responsesend", "total")
-    for hop, wanted in zip(hops, (1, 2, 3, 4, 5, 15), strict=True):
-        value = found[f"{OF}{hop}timems{{quantile=0.99,request=ApiVersions}}"]
-        assert abs(value - wanted) <= wanted / 15
-        assert found[f"{OF}{hop}timems_count{{request=ApiVersions}}"] == 3
-    assert found[f"{OF}throttletimems{{quantile=0.999,request=ApiVersions}}"] == 0
-    assert abs(found[f"{OF}requestbytes{{quantile=0.50,request=ApiVersions}}"] - 100) < 7
-    assert found[f"{OF}requests_total{{request=ApiVersions,version=3}}"] == 3
-    assert found[f"{OF}errors_total{{error=NONE,request=ApiVersions}}"] == 2
-    assert found[f"{OF}errors_total{{error=UNSUPPORTED_VERSION,request=ApiVersions}}"] == 1
+    for hop, expected in zip(hops, (1, 2, 3, 4, 5, 15), strict=True):
+        value = result[f"{OF}{hop}timems{{quantile=0.99,request=ApiVersions}}"]
+        assert abs(value - expected) <= expected / 15
+        assert result[f"{OF}{hop}timems_count{{request=ApiVersions}}"] == 3
+    assert result[f"{OF}throttletimems{{quantile=0.999,request=ApiVersions}}"] == 0
+    assert abs(result[f"{OF}requestbytes{{quantile=0.50,request=ApiVersions}}"] - 100) < 7
+    assert result[f"{OF}requests_total{{request=ApiVersions,version=3}}"] == 3
+    assert result[f"{OF}errors_total{{error=NONE,request=ApiVersions}}"] == 2
+    assert result[f"{OF}errors_total{{error=UNSUPPORTED_VERSION,request=ApiVersions}}"] == 1
 
 
 async def test_number_of_request_version_labels_is_bounded(autojump_clock: MockClock) -> None:
@@ -68,11 +68,13 @@ async def test_number_of_request_version_labels_is_bounded(autojump_clock: MockC
         for version in range(1000):
             metrics.note(stamps(APIS | version))
 
-        found = read(lambda _, collected: metrics.read(collected), it.parts)
+        result = read(lambda _, collected: metrics.read(collected), it.parts)
 
-    versions = [name for name in found if name.startswith(f"{OF}requests_total")]
+    versions = [name for name in result if name.startswith(f"{OF}requests_total")]
     assert len(versions) == MOST_VERSIONS + 1
-    assert found[f"{OF}requests_total{{request=ApiVersions,version=other}}"] == 1000 - MOST_VERSIONS
+    assert (
+        result[f"{OF}requests_total{{request=ApiVersions,version=other}}"] == 1000 - MOST_VERSIONS
+    )
 
 
 async def test_fetch_of_a_consumer_counts_as_fetch_and_as_fetch_consumer(
@@ -82,10 +84,10 @@ async def test_fetch_of_a_consumer_counts_as_fetch_and_as_fetch_consumer(
         metrics = RequestMetrics(it.parts)
         metrics.note(stamps(FETCH | 17))
 
-        found = read(lambda _, collected: metrics.read(collected), it.parts)
+        result = read(lambda _, collected: metrics.read(collected), it.parts)
 
     for name in ("Fetch", "FetchConsumer"):
-        assert found[f"{OF}totaltimems_count{{request={name}}}"] == 1
+        assert result[f"{OF}totaltimems_count{{request={name}}}"] == 1
 
 
 async def test_old_requests_leave_the_quantiles_but_not_the_count(
@@ -97,10 +99,10 @@ async def test_old_requests_leave_the_quantiles_but_not_the_count(
         for turn in (1, 2):
             metrics.note(stamps(APIS, sent=1.0 + turn * (TURN_S + 1), size=8))
 
-        found = read(lambda _, collected: metrics.read(collected), it.parts)
+        result = read(lambda _, collected: metrics.read(collected), it.parts)
 
-    assert found[f"{OF}requestbytes{{quantile=0.999,request=ApiVersions}}"] < 10
-    assert found[f"{OF}requestbytes_count{{request=ApiVersions}}"] == 3
+    assert result[f"{OF}requestbytes{{quantile=0.999,request=ApiVersions}}"] < 10
+    assert result[f"{OF}requestbytes_count{{request=ApiVersions}}"] == 3
 
 
 async def test_request_metrics_are_off_by_default(autojump_clock: MockClock) -> None:
@@ -115,14 +117,14 @@ async def test_enabled_request_metrics_record_every_request_until_the_plugin_sto
 ) -> None:
     async with harness({"requests": "true"}) as it:
         await it.ask(DescribeClientQuotasRequest())
-        found = await values(it)
+        result = await values(it)
         times = it.parts.planes[0].request_metrics
         assert it.parts.error_counts.active
         await it.host.stop()
 
         assert times.log is None
         assert not it.parts.error_counts.active
-    named = [name for name in found if name.startswith(f"{OF}totaltimems_count")]
+    named = [name for name in result if name.startswith(f"{OF}totaltimems_count")]
     assert named == [f"{OF}totaltimems_count{{request=DescribeClientQuotas}}"]
 
 
@@ -149,11 +151,11 @@ async def test_error_counts_include_each_topic_and_partition_of_a_response(
             await it.ask(MetadataRequest(asked, allow_auto_topic_creation=False), 12)
         await it.ask(MetadataRequest(asked[:1]), 12)
         await it.ask(MetadataRequest(asked[:1]), 12)
-        found = await values(it)
+        result = await values(it)
 
     def errors(api: str) -> dict[str, float]:
         pattern = re.compile(rf"{OF}errors_total{{error=(\w+),request={api}}}")
-        return {match[1]: found[name] for name in found if (match := pattern.fullmatch(name))}
+        return {match[1]: result[name] for name in result if (match := pattern.fullmatch(name))}
 
     assert errors("Produce") == {"NONE": 3, "UNKNOWN_TOPIC_OR_PARTITION": 2}
     # Of each of four answers: the topic and its two partitions.

@@ -17,10 +17,10 @@ async def test_scrape_returns_metrics_in_plain_text_and_in_openmetrics(
 ) -> None:
     async with harness() as it:
         await it.served.create_topic("t", 2)
-        found = await values(it)
+        result = await values(it)
         answer = await scrape(it, OPEN)
 
-    assert found["kafka_server_replicamanager_partitioncount"] == 2
+    assert result["kafka_server_replicamanager_partitioncount"] == 2
     assert answer.headers["content-type"].startswith("application/openmetrics-text")
     names = [family.name for family in text_string_to_metric_families(answer.body.decode())]
     assert "kafka_log_log_size" in names

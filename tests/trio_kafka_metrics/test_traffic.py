@@ -25,25 +25,25 @@ async def test_produced_and_fetched_traffic_is_exported_in_total_and_per_topic(
                 acks=1, timeout_ms=1000, topic_data=[TopicProduceData("t", topic_id, [sent])]
             )
         )
-        wanted = FetchPartition(0, fetch_offset=0, partition_max_bytes=1 << 20)
+        expected = FetchPartition(0, fetch_offset=0, partition_max_bytes=1 << 20)
         await it.ask(
             FetchRequest(
                 max_wait_ms=0,
                 min_bytes=0,
-                topics=[FetchTopic(topic_id=topic_id, partitions=[wanted])],
+                topics=[FetchTopic(topic_id=topic_id, partitions=[expected])],
             )
         )
-        found = read(read_traffic, it.parts)
+        result = read(read_traffic, it.parts)
 
     assert produced.responses[0].partition_responses[0].error_code == 0
     for labels in ("", "{topic=t}"):
-        assert found[f"{OF}messagesin_total{labels}"] == 7
-        assert found[f"{OF}bytesin_total{labels}"] == len(batch)
-        assert found[f"{OF}bytesout_total{labels}"] == len(batch)
-        assert found[f"{OF}totalproducerequests_total{labels}"] == 1
-        assert found[f"{OF}totalfetchrequests_total{labels}"] == 1
-        assert found[f"{OF}failedproducerequests_total{labels}"] == 0
-    assert found[f"{OF}producemessageconversions_total"] == 0
+        assert result[f"{OF}messagesin_total{labels}"] == 7
+        assert result[f"{OF}bytesin_total{labels}"] == len(batch)
+        assert result[f"{OF}bytesout_total{labels}"] == len(batch)
+        assert result[f"{OF}totalproducerequests_total{labels}"] == 1
+        assert result[f"{OF}totalfetchrequests_total{labels}"] == 1
+        assert result[f"{OF}failedproducerequests_total{labels}"] == 0
+    assert result[f"{OF}producemessageconversions_total"] == 0
 
 
 async def test_topics_above_the_series_limit_count_only_in_the_total(
@@ -54,8 +54,8 @@ async def test_topics_above_the_series_limit_count_only_in_the_total(
             await it.served.create_topic(name)
             it.parts.replicas.partition(name, 0).topic_metrics.bytes_in = 5
 
-        found = read(read_traffic, it.parts, most=15)
+        result = read(read_traffic, it.parts, most=15)
 
-    assert found["dropped"] == 7
-    assert found[f"{OF}bytesin_total"] == 15
-    assert len([name for name in found if name.startswith(f"{OF}bytesin_total{{")]) == 2
+    assert result["dropped"] == 7
+    assert result[f"{OF}bytesin_total"] == 15
+    assert len([name for name in result if name.startswith(f"{OF}bytesin_total{{")]) == 2

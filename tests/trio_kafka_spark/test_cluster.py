@@ -60,9 +60,9 @@ def wait_for(log: Path, pattern: str, times: int = 1) -> re.Match[str]:
     """The first match of a pattern in a log, once there are so many."""
     ends = time.monotonic() + _UP_WITHIN_S
     while time.monotonic() < ends:
-        found = list(re.finditer(pattern, log.read_text(errors="replace")))
-        if len(found) >= times:
-            return found[0]
+        result = list(re.finditer(pattern, log.read_text(errors="replace")))
+        if len(result) >= times:
+            return result[0]
         time.sleep(0.05)  # a daemon tells nobody but its log
     raise AssertionError(f"{pattern} not found in:\n{log.read_text()}")
 

@@ -64,10 +64,10 @@ _once: set[str] = set()
 def test_pushed_filters_give_the_right_rows_in_fewer_tasks(
     load: "DataFrame", condition: str, count: int, tasks: int
 ) -> None:
-    found = load.where(condition)
+    result = load.where(condition)
 
-    assert found.count() == count
-    assert found.rdd.getNumPartitions() == tasks
+    assert result.count() == count
+    assert result.rdd.getNumPartitions() == tasks
 
 
 @pytest.mark.spark
@@ -116,11 +116,11 @@ def test_passwords_are_neither_in_the_plan_nor_in_an_error(spark: "SparkSession"
         "fetchOffset.numRetries": "1",
         "subscribe": "t",
     }
-    found = spark.read.format("trio-kafka").options(**options).load()
+    result = spark.read.format("trio-kafka").options(**options).load()
 
-    plan = found._jdf.queryExecution().logical().toString()
+    plan = result._jdf.queryExecution().logical().toString()
     with pytest.raises(Exception) as caught:
-        found.collect()
+        result.collect()
 
     assert secret not in plan
     assert secret not in str(caught.value)

@@ -82,10 +82,10 @@ def test_word_count_counts_each_word_over_restarts(
     for _ in range(runs):
         example.main([*words, "--sample"])
 
-    sentences = [one for one in example.SENTENCES for _ in range(25 * runs)]
-    wanted = Counter(word for one in sentences for word in one.split())
-    found = dict(records(spark, shared_broker, "example-counts"))
-    assert {word: int(count) for word, count in found.items()} == wanted
+    sentences = [sentence for sentence in example.SENTENCES for _ in range(25 * runs)]
+    expected = Counter(word for sentence in sentences for word in sentence.split())
+    result = dict(records(spark, shared_broker, "example-counts"))
+    assert {word: int(count) for word, count in result.items()} == expected
 
 
 @pytest.mark.long
@@ -97,8 +97,8 @@ def test_sessionise_writes_the_sessions_of_each_user(
 
     load("sessionise").main([*words, "--checkpoint", str(tmp_path), "--sample"])
 
-    found = [json.loads(value) for _, value in records(spark, shared_broker, "example-sessions")]
-    pages = sorted((one["user"], one["pages"]) for one in found)
+    result = [json.loads(value) for _, value in records(spark, shared_broker, "example-sessions")]
+    pages = sorted((row["user"], row["pages"]) for row in result)
     assert pages == [("ann", ["/"]), ("ann", ["/", "/cart", "/paid"]), ("bob", ["/"])]
 
 
@@ -116,8 +116,8 @@ def test_cdc_to_table_applies_changes_to_a_delta_table(
     example.main([*words, "--sample"])
 
     table = DeltaTable(path)
-    wanted = [{"id": 1, "name": "Ann", "city": "Rome"}, {"id": 3, "name": "Eve", "city": "Oslo"}]
-    assert sorted(table.to_pyarrow_table().to_pylist(), key=lambda row: row["id"]) == wanted
+    expected = [{"id": 1, "name": "Ann", "city": "Rome"}, {"id": 3, "name": "Eve", "city": "Oslo"}]
+    assert sorted(table.to_pyarrow_table().to_pylist(), key=lambda row: row["id"]) == expected
     version = table.version()
     example.main(words)
     again = spark.createDataFrame([(0, "c", 9, "New", "Here")], "offset long, " + example.CHANGE)
@@ -139,6 +139,6 @@ def test_backfill_writes_the_chosen_rows_of_a_table_to_a_topic(
     load("backfill").main([*words, "--table", str(tmp_path / "orders"), "--sample"])
 
     assert capsys.readouterr().out == "5 records written to example-again\n"
-    found = records(spark, shared_broker, "example-again")
-    assert sorted(value for _, value in found) == [f"order {number}" for number in range(15, 20)]
-    assert {key for key, _ in found} == {"0", "1", "2"}
+    result = records(spark, shared_broker, "example-again")
+    assert sorted(value for _, value in result) == [f"order {number}" for number in range(15, 20)]
+    assert {key for key, _ in result} == {"0", "1", "2"}

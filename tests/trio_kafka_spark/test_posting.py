@@ -81,7 +81,7 @@ def test_posts_arrive_in_order_with_the_token(monkeypatch: pytest.MonkeyPatch) -
             poster.post("progress", {"id": "a", "batchId": number})
         poster.close(20)
 
-        assert [one["query"]["batchId"] for one in server.bodies] == list(range(10))
+        assert [body["query"]["batchId"] for body in server.bodies] == list(range(10))
         assert server.tokens == {"Bearer s3cret"}
         assert (poster.posted, poster.dropped) == (10, 0)
         assert "s3cret" not in repr(poster)
@@ -99,7 +99,7 @@ def test_posts_do_not_block_on_a_hanging_broker_and_the_oldest_are_dropped() -> 
         server.gate.set()
         poster.close(20)
 
-        assert [one["query"]["batchId"] for one in server.bodies] == [-1, *range(50, 150)]
+        assert [body["query"]["batchId"] for body in server.bodies] == [-1, *range(50, 150)]
 
 
 def test_a_rejected_token_ends_posting_and_drops_later_posts() -> None:
@@ -145,15 +145,15 @@ def test_a_post_just_before_the_end_of_a_program_arrives() -> None:
         environment = {URL: server.url, TOKEN: "t"}
         subprocess.run([sys.executable, "-c", program], env=environment, check=True)
 
-        assert [one["query"]["id"] for one in server.bodies] == ["a"]
+        assert [body["query"]["id"] for body in server.bodies] == ["a"]
 
 
 def test_a_program_without_url_and_token_has_no_poster() -> None:
     assert poster_of({}) is None
     assert poster_of({URL: "http://plane.example"}) is None
-    found = poster_of({URL: "http://plane.example", TOKEN: "t"})
-    assert found is not None
-    assert found.url == "http://plane.example"
+    poster = poster_of({URL: "http://plane.example", TOKEN: "t"})
+    assert poster is not None
+    assert poster.url == "http://plane.example"
 
 
 def test_an_encoded_post_stays_within_its_size_limit() -> None:

@@ -47,7 +47,7 @@ def posts(server: Plane, name: str) -> list[tuple[str, Any]]:
     """All posts of a query, when its last one has come."""
 
     def of_query() -> list[tuple[str, Any]]:
-        bodies = [(one["event"], one["query"]) for one in server.bodies]
+        bodies = [(body["event"], body["query"]) for body in server.bodies]
         ids = {query["id"] for event, query in bodies if query.get("name") == name}
         return [(event, query) for event, query in bodies if query["id"] in ids]
 
@@ -63,15 +63,15 @@ def test_start_progress_and_end_of_a_stream_are_posted_once(
 ) -> None:
     assert run(spark, "rates", "value", tmp_path / "c") is None
 
-    found = posts(told, "rates")
-    assert [event for event, _ in found].count("started") == 1
-    progress = next(query for event, query in found if event == "progress")
+    result = posts(told, "rates")
+    assert [event for event, _ in result].count("started") == 1
+    progress = next(query for event, query in result if event == "progress")
     assert progress["numInputRows"] >= 7
     assert "addBatch" in progress["durationMs"]
-    assert [one["numInputRows"] for one in progress["sources"]] == [progress["numInputRows"]]
+    assert [source["numInputRows"] for source in progress["sources"]] == [progress["numInputRows"]]
     assert {"startOffset", "endOffset", "description"} <= set(progress["sources"][0])
     assert progress["sink"]["description"]
-    assert found[-1][1]["exception"] == ""
+    assert result[-1][1]["exception"] == ""
     assert told.tokens == {"Bearer t"}
 
 

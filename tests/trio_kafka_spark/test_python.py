@@ -62,10 +62,10 @@ def test_workers_on_other_machines_run_this_interpreter_without_a_launcher(cache
 
 def test_a_spark_home_outside_this_environment_uses_no_launcher(cache: Path) -> None:
     assert worker_python({"SPARK_HOME": "/opt/spark"}, local=True) == sys.executable
-    found = find_spec("pyspark")
-    assert found is not None
-    assert found.origin is not None
-    home = str(Path(found.origin).parent)
+    spec = find_spec("pyspark")
+    assert spec is not None
+    assert spec.origin is not None
+    home = str(Path(spec.origin).parent)
     assert worker_python({"SPARK_HOME": home}, local=True) != sys.executable
 
 

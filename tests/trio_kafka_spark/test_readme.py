@@ -34,8 +34,8 @@ def block(shared_broker: BrokerProcess) -> str:
     producer = Producer({"bootstrap.servers": shared_broker.bootstrap})
     producer.produce("greetings", "hello")
     assert producer.flush(20) == 0
-    found = next(block for block in PYTHON if "spark" in block)
-    return found.replace(ADDRESS, shared_broker.bootstrap)
+    result = next(block for block in PYTHON if "spark" in block)
+    return result.replace(ADDRESS, shared_broker.bootstrap)
 
 
 def test_the_spark_example_of_the_readme_shows_the_topic(

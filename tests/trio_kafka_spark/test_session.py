@@ -19,9 +19,9 @@ def test_workers_run_this_interpreter_with_the_installed_pyspark(
     def running(_: int) -> tuple[str, str]:
         return sys.executable, pyspark.__file__
 
-    found = spark.sparkContext.parallelize([0], 1).map(running).collect()
+    result = spark.sparkContext.parallelize([0], 1).map(running).collect()
 
-    assert found == [(sys.executable, pyspark.__file__)]
+    assert result == [(sys.executable, pyspark.__file__)]
 
 
 def test_an_active_session_is_returned_unchanged(spark: "SparkSession") -> None:

@@ -81,10 +81,10 @@ def test_a_response_size_out_of_bounds_is_an_error(size: int) -> None:
 
 def test_api_versions_response_uses_header_0_and_version_0_when_rejecting_the_version() -> None:
     served = [ApiVersion(18, 0, 3)]
-    known = small_answer(1, to_bytes(ApiVersionsResponse(0, served), 3), flexible=False)[4:]
+    answer = small_answer(1, to_bytes(ApiVersionsResponse(0, served), 3), flexible=False)[4:]
     unknown = small_answer(2, to_bytes(ApiVersionsResponse(35, served), 0), flexible=False)[4:]
 
-    for frame, code, version in ((known, 0, 3), (unknown, 35, 4)):
+    for frame, code, version in ((answer, 0, 3), (unknown, 35, 4)):
         response = decode_response(ApiVersionsResponse, version, frame)
         assert (response.error_code, response.api_keys) == (code, served)
 

@@ -98,20 +98,22 @@ def test_a_small_answer_is_encoded_with_length_correlation_id_and_header() -> No
 def test_the_length_covers_all_segments_and_adjacent_bytes_are_joined(
     shape: list[bytes | int], flexible: bool
 ) -> None:
-    parts: list[Buffer | Range] = [Range(one) if isinstance(one, int) else one for one in shape]
+    parts: list[Buffer | Range] = [
+        Range(piece) if isinstance(piece, int) else piece for piece in shape
+    ]
 
     segments = answer(9, parts, flexible=flexible)
 
     size = sum(map(len, segments)) - 4
     assert segments[0][:8] == struct.pack(">ii", size, 9)
-    assert [one for one in segments if isinstance(one, Range)] == [
-        one for one in parts if isinstance(one, Range)
+    assert [segment for segment in segments if isinstance(segment, Range)] == [
+        part for part in parts if isinstance(part, Range)
     ]
-    bytes_only = b"".join(one for one in segments if isinstance(one, bytes))
-    body = b"".join(one for one in parts if not isinstance(one, Range))
+    bytes_only = b"".join(segment for segment in segments if isinstance(segment, bytes))
+    body = b"".join(part for part in parts if not isinstance(part, Range))
     assert bytes_only[9 if flexible else 8 :] == body
-    for one, other in pairwise(segments):
-        assert isinstance(one, Range) or isinstance(other, Range)
+    for piece, other in pairwise(segments):
+        assert isinstance(piece, Range) or isinstance(other, Range)
 
 
 def test_large_adjacent_parts_are_not_copied() -> None:
@@ -119,7 +121,7 @@ def test_large_adjacent_parts_are_not_copied() -> None:
 
     segments = answer(1, [b"a", large, b"b"], flexible=False)
 
-    assert any(one is large for one in segments)
+    assert any(segment is large for segment in segments)
 
 
 def test_a_head_with_more_tagged_fields_than_allowed_is_refused() -> None:

@@ -159,7 +159,7 @@ def test_only_one_task_advances_the_clock_until_the_task_is_cancelled():
 def test_trio_asks_the_clock_how_long_to_sleep_only_when_no_task_can_run():
     class Watched(SkippingClock):
         def deadline_to_sleep_time(self, deadline):
-            asked.append(busy)
+            states.append(busy)
             return super().deadline_to_sleep_time(deadline)
 
     async def main():
@@ -171,11 +171,11 @@ def test_trio_asks_the_clock_how_long_to_sleep_only_when_no_task_can_run():
         await trio.sleep(1)
         busy = True
 
-    asked, busy = [], True
+    states, busy = [], True
 
     trio.run(main, clock=Watched(virtual=True))
 
-    assert asked.count(False) == 2
+    assert states.count(False) == 2
 
 
 def test_waits_of_the_loop_thread_are_counted():
@@ -220,7 +220,7 @@ def test_busy_task_does_not_stop_advance():
             began = trio.current_time()
             await clock.advance(3600)
             nursery.cancel_scope.cancel()
-            return [round((one - began) / 60) for one in met]
+            return [round((time_s - began) / 60) for time_s in met]
 
     assert trio.run(main, clock=clock) == list(range(1, 60))
 

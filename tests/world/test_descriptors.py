@@ -86,10 +86,10 @@ def test_selectors_take_at_most_half_of_the_descriptors(descriptors: Descriptors
 def test_new_selector_closes_idle_files_when_descriptors_are_scarce(
     descriptors: Descriptors,
 ) -> None:
-    asked: list[int] = []
+    counts: list[int] = []
 
     def close(count: int) -> int:
-        asked.append(count)
+        counts.append(count)
         descriptors.files -= count
         return count
 
@@ -98,4 +98,4 @@ def test_new_selector_closes_idle_files_when_descriptors_are_scarce(
 
     descriptors.check_others(2)
 
-    assert asked == [1]
+    assert counts == [1]

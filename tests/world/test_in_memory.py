@@ -77,10 +77,10 @@ async def test_append_beyond_the_capacity_of_a_memory_disk_raises_enospc(clock, 
 
 
 async def test_fault_function_makes_calls_on_a_memory_disk_fail_or_last(clock, disk):
-    asked = []
+    calls = []
 
     def fault(machine: str, call: str, path: str) -> float | OSError | None:
-        asked.append((machine, call))
+        calls.append((machine, call))
         if call == "append":
             return OSError(errno.EIO, "broken")
         return 60.0 if call == "names" else None
@@ -96,7 +96,7 @@ async def test_fault_function_makes_calls_on_a_memory_disk_fail_or_last(clock, d
         began = trio.current_time()
         await clock.advance(60)
     assert trio.current_time() - began >= 60
-    assert ("memory", "append") in asked
+    assert ("memory", "append") in calls
 
 
 async def test_process_job_reads_the_files_in_memory(clock, disk):

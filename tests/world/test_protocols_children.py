@@ -65,7 +65,7 @@ async def chatty(process):
         await process.write(b"x" * 1000)
 
 
-SIMULATED = {one.__name__: one for one in (greet, wait, polite, stubborn, chatty)}
+SIMULATED = {function.__name__: function for function in (greet, wait, polite, stubborn, chatty)}
 
 
 @asynccontextmanager
@@ -90,14 +90,14 @@ async def started(
 
 async def read(child: Child, end: bytes | None = None) -> bytes:
     """All of its output, or up to what ends with `end`."""
-    found = b""
+    result = b""
     with trio.fail_after(20):
-        while end is None or not found.endswith(end):
+        while end is None or not result.endswith(end):
             piece = await child.receive()
             if not piece:
                 break
-            found += piece
-    return found
+            result += piece
+    return result
 
 
 async def ended(child: Child) -> int:

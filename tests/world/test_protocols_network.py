@@ -387,11 +387,11 @@ async def test_make_room_enlarges_the_receive_buffer_of_a_socket(worlds, clock):
 
 
 async def test_addresses_of_a_name_are_unique_and_an_address_resolves_to_itself(worlds, clock):
-    found = await worlds.here.network.addresses(worlds.host)
+    result = await worlds.here.network.addresses(worlds.host)
 
-    assert found
-    assert len(set(found)) == len(found)
-    assert await worlds.here.network.addresses(found[0]) == [found[0]]
+    assert result
+    assert len(set(result)) == len(result)
+    assert await worlds.here.network.addresses(result[0]) == [result[0]]
 
 
 async def test_addresses_of_an_unknown_name_raise_os_error(worlds, clock):

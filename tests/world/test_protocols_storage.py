@@ -131,9 +131,9 @@ async def test_try_read_of_partly_cold_bytes_is_short_before_the_end_of_the_file
     worlds.chill(file, 4096)
     buffer = bytearray(4 << 20)
 
-    found = file.try_read(0, buffer)
+    result = file.try_read(0, buffer)
 
-    assert 0 < found < file.size
+    assert 0 < result < file.size
     assert await file.read(0, buffer) == 4 << 20
 
 
@@ -229,8 +229,8 @@ async def test_rename_replaces_the_target_and_open_files_stay_usable(worlds, clo
 
     assert worlds.root.names() == ["b"]
     buffer = bytearray(3)
-    found = worlds.closed_at_the_end(worlds.root.open("b"))
-    assert await found.read(0, buffer) == 2
+    result = worlds.closed_at_the_end(worlds.root.open("b"))
+    assert await result.read(0, buffer) == 2
     assert buffer[:2] == b"a+"
     assert await replaced.read(0, buffer) == 1
     assert buffer[:1] == b"b"
@@ -500,19 +500,24 @@ async def test_sync_together_writes_the_file_of_each_directory(worlds, clock):
 
     await worlds.root.sync_together("f", [*of_one_content, (z, b"22"), (there, b"")])
 
-    assert [await content_of(worlds, one) for one in (x, y, z, there)] == [b"1", b"1", b"22", b""]
+    assert [await content_of(worlds, file_name) for file_name in (x, y, z, there)] == [
+        b"1",
+        b"1",
+        b"22",
+        b"",
+    ]
 
 
 async def test_repeated_sync_together_replaces_the_files(worlds, clock):
     inside = [worlds.root.directory(name, create=True) for name in ("x", "y")]
-    await worlds.root.sync_together("f", [(one, b"before") for one in inside])
+    await worlds.root.sync_together("f", [(file_name, b"before") for file_name in inside])
     held = worlds.closed_at_the_end(inside[0].open("f"))
 
     with trio.CancelScope() as scope:
         scope.cancel()
-        await worlds.root.sync_together("f", [(one, b"now") for one in inside])
+        await worlds.root.sync_together("f", [(file_name, b"now") for file_name in inside])
 
-    assert [await content_of(worlds, one) for one in inside] == [b"now", b"now"]
+    assert [await content_of(worlds, file_name) for file_name in inside] == [b"now", b"now"]
     assert held.size == len(b"before")  # what had the name is another file, and as it was
 
 

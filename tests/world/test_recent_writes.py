@@ -63,10 +63,10 @@ def test_recent_bytes_were_written_within_the_window(steps):
     writes = Writes()
     files = [RecentBytes(writes) for _ in range(3)]
     ages = [[], [], []]  # per file: (position, size, total before), as it really is
-    for number, what, size in steps:
+    for number, kind, size in steps:
         age = ages[number]
         end = age[-1][0] + age[-1][1] if age else 0
-        if what == "write":
+        if kind == "write":
             age.append((end, size, writes.total))
             files[number].wrote(end, size)
         else:

@@ -2,7 +2,7 @@
 
 An entry point's name is the first word of its commands, and its value a module that imports nothing
 heavy. The module's `COMMANDS` maps the other words to the place of a function and one line, as
-`trio_kafka.cli.COMMANDS` does; the empty name is the first word itself. The docstring's first line
+`trio_kafka.cli.commands` does; the empty name is the first word itself. The docstring's first line
 describes all of them. `INSTALL` may name what to install where a command finds a module missing, as
 a requirement with extras (`keeper[tools]`).
 

@@ -11,7 +11,6 @@ from typing import Final
 from trio_kafka.model import Endpoint
 from trio_kafka.world.protocols import Network
 
-USE_ALL: Final = "use_all_dns_ips"
 CANONICAL: Final = "resolve_canonical_bootstrap_servers_only"
 
 

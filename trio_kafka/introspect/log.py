@@ -9,7 +9,7 @@ structlog is not used: where rich is installed it imports that, 150 ms of CPU at
 import logging
 from collections.abc import Callable, Mapping, MutableMapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, Literal, TextIO
+from typing import Final, Literal, TextIO
 
 from trio_kafka.introspect.texts import bounded, shortened
 from trio_kafka.strict_json import dump_json
@@ -32,12 +32,13 @@ class Logger(logging.LoggerAdapter[logging.Logger]):
     """A logger whose methods take fields as keywords (any but `msg` and `level`)."""
 
     def process(
-        self, msg: object, kwargs: MutableMapping[str, Any]
+        self, msg: object, kwargs: MutableMapping[str, object]
     ) -> tuple[object, MutableMapping[str, object]]:
         """Split logging's own keywords from the fields of the event."""
         own = {name: kwargs[name] for name in kwargs if name in _OF_LOGGING}
         fields = {name: value for name, value in kwargs.items() if name not in _OF_LOGGING}
-        own["extra"] = {**own.get("extra", {}), "fields": fields}
+        extra = own.get("extra")
+        own["extra"] = {**(extra if isinstance(extra, Mapping) else {}), "fields": fields}
         return msg, own
 
 

@@ -34,7 +34,7 @@ class Connection:
     """
 
     socket: Socket
-    owner: ConnectionOwner
+    owner: "ConnectionOwner[Connection]"
     framer: Framer
     key: int = field(init=False)
     peer: Endpoint = field(init=False)

@@ -48,7 +48,7 @@ class NewConnections:
         else:
             await trio.lowlevel.checkpoint()
 
-    def take_nowait(self, owner: ConnectionOwner) -> Connection | None:
+    def take_nowait(self, owner: ConnectionOwner[Connection]) -> Connection | None:
         """Make the next one a connection; None: it was refused. Raises trio.WouldBlock."""
         slot = self.slots.receive_nowait()
         if self.refusing:

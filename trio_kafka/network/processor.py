@@ -10,8 +10,6 @@ byte. Neither task ever waits for a full request channel: the connection keeps i
 handler makes room.
 """
 
-from typing import Any
-
 import trio
 
 from trio_kafka.introspect.channels import Channel
@@ -28,7 +26,7 @@ from trio_kafka.network.reader import Reader
 from trio_kafka.network.reasons import BUSY, CloseReason, MuteReason
 from trio_kafka.network.request import Request
 from trio_kafka.network.settings import ListenerSettings
-from trio_kafka.network.writer import Writer
+from trio_kafka.network.writer import Change, Writer
 from trio_kafka.wire.frame import FrameLimits
 
 
@@ -114,7 +112,7 @@ class Processor:
         return self.table.by_key
 
     @property
-    def responses(self) -> Channel[Any]:
+    def responses(self) -> Channel[Change]:
         """Response channel."""
         return self.writer.responses
 

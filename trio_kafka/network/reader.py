@@ -53,7 +53,7 @@ class Reader:
         self._writer = writer
         writer.on_unmuted = self.receive_from
         self._new = new_connections
-        self._owner: ConnectionOwner
+        self._owner: ConnectionOwner[Connection]
         self.waiters = ChannelWaiters(resources.channel, self.ring)
         self.receiver = RequestReceiver(
             resources.budget, table, writer.sender, is_over=self._is_over, poll=self._poll
@@ -69,7 +69,7 @@ class Reader:
         self._on_new = phase.begin
         self.receiver.admit, self.receiver.refuse = phase.admit, phase.refuse
 
-    async def run(self, owner: ConnectionOwner) -> NoReturn:
+    async def run(self, owner: ConnectionOwner[Connection]) -> NoReturn:
         """Serve until cancelled. owner: of new connections."""
         self._owner = owner
         while True:

@@ -1,7 +1,7 @@
 """A request in flight: its frame, its connection, and the one answer it gets."""
 
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, Self, TypeVar
 
 from attrs import field
 
@@ -19,24 +19,29 @@ IN_QUEUE: Final = "a free handler"
 IN_STEPS: Final = "its next slice of the loop"
 
 
-class ConnectionOwner(Protocol):
-    """Processor of connections; the first argument is one of its own."""
+C_contra = TypeVar("C_contra", contravariant=True)
+
+
+class ConnectionOwner(Protocol[C_contra]):
+    """Processor of connections of one class; the first argument is one of its own."""
 
     listener: ListenerSettings
 
-    def answer(self, connection: Any, request: "Request", segments: Segments | None) -> None:
+    def answer(self, connection: C_contra, request: "Request", segments: Segments | None) -> None:
         """Send the answer of a request; None: it has none."""
 
-    def refuse(self, connection: Any, request: "Request", reason: CloseReason, detail: str) -> None:
+    def refuse(
+        self, connection: C_contra, request: "Request", reason: CloseReason, detail: str
+    ) -> None:
         """Close the connection instead of answering a request."""
 
-    def mute(self, connection: Any, reason: MuteReason) -> None:
+    def mute(self, connection: C_contra, reason: MuteReason) -> None:
         """See `ConnectionPort.mute`."""
 
-    def unmute(self, connection: Any, reason: MuteReason) -> None:
+    def unmute(self, connection: C_contra, reason: MuteReason) -> None:
         """See `ConnectionPort.unmute`."""
 
-    def close(self, connection: Any, reason: CloseReason) -> None:
+    def close(self, connection: C_contra, reason: CloseReason) -> None:
         """Close a connection now."""
 
 
@@ -51,7 +56,6 @@ class ConnectionPort(Protocol):
     progress: `trio.current_time()` of the last pass in which the peer sent or took bytes.
     """
 
-    owner: ConnectionOwner
     framer: Framer
     peer: Endpoint
     origin: Origin
@@ -65,6 +69,9 @@ class ConnectionPort(Protocol):
     latest_client_id: str
     raw_client_id: bytes
     progress: float
+
+    @property
+    def owner(self) -> ConnectionOwner[Self]: ...
 
     @property
     def unsent_bytes(self) -> int:

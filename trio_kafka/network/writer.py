@@ -24,7 +24,7 @@ from trio_kafka.network.request import Request
 from trio_kafka.network.sending import SMALL, AnswerSender
 from trio_kafka.wire.server import Segments
 
-_Change = tuple[Callable[..., None], tuple[object, ...], float]
+Change = tuple[Callable[..., None], tuple[object, ...], float]
 """Call that changes a connection, its arguments, and when it was queued."""
 
 
@@ -44,7 +44,7 @@ class Writer:
         self._elapsed = resources.budget.elapsed
         self._deferred = resources.budget.deferred
         self._close = table.close
-        self.responses: Channel[_Change] = Channel(
+        self.responses: Channel[Change] = Channel(
             UNBOUNDED, node, "responses", age_s=lambda change: self._elapsed() - change[2]
         )
         self.sender = AnswerSender(

@@ -4,7 +4,7 @@ Source: QuotaConfig and QuotaType of Apache Kafka 4.4.0.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, TypeAlias
 
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.quotas.accounts import Accounts
@@ -26,6 +26,8 @@ PRODUCE: Final = "Produce"
 FETCH: Final = "Fetch"
 REQUEST: Final = "Request"
 CONTROLLER_MUTATION: Final = "ControllerMutation"
+
+QuotaAccounts: TypeAlias = Accounts[Rate] | Accounts[Mutations]
 
 PERCENT: Final = 100.0  # of the time of one thread, in a second of it
 
@@ -67,7 +69,7 @@ class Quotas:
         )
         self.exempt = Rate(WINDOWS, WINDOW_MS)  # percents of requests that are charged to no client
         self._toggled: list[Callable[[], None]] = []
-        self.kinds: Mapping[str, Accounts[Rate] | Accounts[Mutations]] = {
+        self.kinds: Mapping[str, QuotaAccounts] = {
             PRODUCER_BYTE_RATE: self.produce.accounts,
             CONSUMER_BYTE_RATE: self.fetch.accounts,
             REQUEST_PERCENTAGE: self.request.accounts,

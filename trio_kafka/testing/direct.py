@@ -117,7 +117,7 @@ class DirectClient:
         client = Endpoint("127.0.0.1", 50000 + number % 15000)
         socket = cast("Socket", _NoSocket(number, client, server))
         framer = Framer(group.buffers, self.listener.largest_frame)
-        self.connection = Connection(socket, cast("ConnectionOwner", self), framer)
+        self.connection = Connection(socket, cast("ConnectionOwner[Connection]", self), framer)
         self._answered = trio.Event()
         self._segments: Segments | None = None
         self._closed: ClosedError | None = None

@@ -8,73 +8,45 @@ stopped or paused broker goes on. Names stay what the program under test uses; u
 have to reach it. Topics that a fixture of a wider scope made are kept.
 """
 
-import gc
 from collections.abc import (
     AsyncIterator,
     Callable,
     Generator,
-    Iterable,
     Iterator,
     Mapping,
 )
 from contextlib import ExitStack, asynccontextmanager, contextmanager
-from difflib import get_close_matches
 from typing import Any, Final
 from zlib import crc32
 
 import pytest
 import sniffio
-from attrs import field
 
-from trio_kafka.attributes import define
-from trio_kafka.controls.clients import Client, connected_clients
-from trio_kafka.controls.controls import BlockingControls, Controls
-from trio_kafka.controls.faults.faults import described
-from trio_kafka.controls.keywords import keywords_of
-from trio_kafka.controls.topics import NOT_THERE
-from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.testing.kafka.access import Access, AccessOptions
-from trio_kafka.testing.kafka.in_loop import KafkaInLoop, NotReachedError, kafka_in_loop
+from trio_kafka.controls.clients import Client
+from trio_kafka.testing.kafka.access import Access
+from trio_kafka.testing.kafka.in_loop import KafkaInLoop, kafka_in_loop
 from trio_kafka.testing.kafka.life import LifeSettings
 from trio_kafka.testing.kafka.machines import SimulatedMachine
 from trio_kafka.testing.kafka.threaded import Kafka, running_broker
 from trio_kafka.testing.loop_thread import LoopEndedError
+from trio_kafka.testing.pytest_cleaning import (
+    BrokerInUse,
+    clean,
+    clients_left,
+    complaints,
+    topics_of,
+)
+from trio_kafka.testing.pytest_marks import ACCESS, SHARED, SIMULATED, marked
 from trio_kafka.world.simulated import Universe
 
 KafkaFactory = Callable[..., Kafka]
 _NAME: Final = "trio-kafka-brokers"
-_CLOSING_S: Final = 2.0  # for the end of connections that a test has closed
-_ARGUMENTS: Final = tuple(
-    name for name in keywords_of(running_broker) if name not in ("name", "seed")
-)
-_SHARED: Final = frozenset({"topics"})  # arguments of a mark that a shared broker can take
-_ACCESS: Final = frozenset(AccessOptions.__annotations__)
-_SIMULATED: Final = _ACCESS | {"settings", "topics", "plugins"}
-_CHANGED: Final = frozenset({*NOT_THERE, ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.NON_EMPTY_GROUP})
 _FAILED: Final = pytest.StashKey[bool]()
 _SECTIONS: Final = pytest.StashKey[list[tuple[str, str]]]()  # titles and texts
-_Topics = Mapping[str, int] | Iterable[str]
 
 
 class BrokerFailedError(RuntimeError):
     """The broker of a test failed; the failure is the cause."""
-
-
-@define(eq=False, kw_only=True)
-class Used:
-    """A broker in use. user: the test, or the scope that shares it.
-
-    kept: topics that outlive a test. leftover: clients that an earlier test left.
-    reported: errors of its rules and coroutines that an earlier test has reported.
-    """
-
-    kafka: Kafka
-    user: str
-    is_shared: bool = False
-    kept: set[str] = field(factory=set)
-    leftover: set[Client] = field(factory=set)
-    reported: list[BaseException] = field(factory=list)
-    failed_in: str = ""
 
 
 class BrokersOfTests:
@@ -83,7 +55,7 @@ class BrokersOfTests:
     def __init__(self, config: pytest.Config, test: pytest.Item) -> None:
         self._config = config
         self._test = test
-        self._used: list[Used] = []
+        self._used: list[BrokerInUse] = []
         self._begun: pytest.Item | None = None
         self._tree: bool = config.getoption("--kafka-tree")
 
@@ -95,7 +67,7 @@ class BrokersOfTests:
         test = self._test
         is_shared = request.scope != "function"
         user = f"the {request.scope} {request.node.nodeid}".strip() if is_shared else test.nodeid
-        arguments = {} if is_shared else _marked(test)
+        arguments = {} if is_shared else marked(test)
         with self._running(user, self._seed(user), arguments, is_shared=is_shared) as used:
             if is_shared:
                 self._begin(test)
@@ -108,7 +80,7 @@ class BrokersOfTests:
         """Yield a function that starts brokers for one test."""
         test = self._test
         with ExitStack() as stack:
-            started: list[Used] = []
+            started: list[BrokerInUse] = []
 
             def make(settings: Mapping[str, str] | None = None, **arguments: object) -> Kafka:
                 number = len(started) + 1
@@ -132,8 +104,8 @@ class BrokersOfTests:
                 " fixture kafka, and await the methods of kafka.aio",
                 pytrace=False,
             )
-        arguments = _marked(test)
-        if unfit := arguments.keys() - _SIMULATED:
+        arguments = marked(test)
+        if unfit := arguments.keys() - SIMULATED:
             pytest.fail(
                 f"@pytest.mark.kafka({', '.join(sorted(unfit))}=...): kafka_in_loop has a simulated"
                 " disk and network; use the fixture kafka",
@@ -144,14 +116,14 @@ class BrokersOfTests:
         how = LifeSettings(
             settings=settings,
             plugins=arguments.get("plugins", ()),
-            access=Access(**{name: arguments[name] for name in arguments if name in _ACCESS}),
+            access=Access(**{name: arguments[name] for name in arguments if name in ACCESS}),
             seed=seed,
         )
         machine = SimulatedMachine(universe=Universe(seed))
         async with kafka_in_loop(machine, how, arguments.get("topics", ())) as kafka:
             try:
                 yield kafka
-                if wrong := _complaints(kafka.controls, []):
+                if wrong := complaints(kafka.controls, []):
                     pytest.fail("\n".join(wrong), pytrace=False)
             finally:
                 # pytest learns of a failure when the loop has ended.
@@ -177,10 +149,10 @@ class BrokersOfTests:
             if shared and isinstance(request.node, pytest.Item):
                 self._begin(request.node)
             return (yield)
-        before = {used.user: _topics(used.kafka) for used in shared}
+        before = {used.user: topics_of(used.kafka) for used in shared}
         result = yield
         for used in shared:
-            used.kept |= _topics(used.kafka) - before[used.user]
+            used.kept |= topics_of(used.kafka) - before[used.user]
         return result
 
     @pytest.hookimpl(tryfirst=True)
@@ -231,14 +203,14 @@ class BrokersOfTests:
     @contextmanager
     def _running(
         self, user: str, seed: int, arguments: Mapping[str, Any], *, is_shared: bool = False
-    ) -> Iterator[Used]:
+    ) -> Iterator[BrokerInUse]:
         """Run a broker; if it failed, raise an error that names its user."""
         settings = self._settings(arguments.get("settings"))
         keywords = {**arguments, "settings": settings, "seed": seed, "name": f"kafka of {user}"}
-        used: Used | None = None
+        used: BrokerInUse | None = None
         try:
             with running_broker(**keywords) as kafka:
-                used = Used(kafka=kafka, user=user, is_shared=is_shared)
+                used = BrokerInUse(kafka=kafka, user=user, is_shared=is_shared)
                 used.kept.update(kafka.topics())
                 self._used.append(used)
                 try:
@@ -263,8 +235,8 @@ class BrokersOfTests:
         (used,) = shared[-1:]
         if used.failed_in:
             pytest.fail(f"the shared broker failed in {used.failed_in}", pytrace=False)
-        arguments = _marked(test)
-        if unfit := arguments.keys() - _SHARED:
+        arguments = marked(test)
+        if unfit := arguments.keys() - SHARED:
             pytest.fail(
                 f"@pytest.mark.kafka({', '.join(sorted(unfit))}=...): this test shares its broker"
                 f" (scope {used.user.split()[1]}); use kafka_factory, or the scope function",
@@ -276,7 +248,7 @@ class BrokersOfTests:
         for name, partitions in counts.items():
             used.kafka.create_topic(name, partitions, exist_ok=True)
 
-    def _end(self, used: Used, test: pytest.Item) -> None:
+    def _end(self, used: BrokerInUse, test: pytest.Item) -> None:
         """Check what a test left, and clean a shared broker.
 
         Fails the test if clients are left, or fault rules matched nothing or raised.
@@ -285,13 +257,13 @@ class BrokersOfTests:
         kafka = used.kafka
         try:
             kafka.resume()
-            wrong = _complaints(kafka.controls, used.reported)
+            wrong = complaints(kafka.controls, used.reported)
             kafka.controls.clear()
             if used.is_shared and not kafka.is_running:
                 kafka.start()
-            clients = self._clients_left(used, test) if kafka.is_running else set()
+            clients = self._clients_left(used, test)
             if used.is_shared:
-                self._clean(used)
+                clean(used)
         except LoopEndedError as error:
             if used.failed_in or not used.is_shared:  # raised at the end of the broker
                 return
@@ -309,49 +281,11 @@ class BrokersOfTests:
         if wrong and not test.stash.get(_FAILED, False):
             pytest.fail("\n".join(wrong), pytrace=False)
 
-    def _clients_left(self, used: Used, test: pytest.Item) -> set[Client]:
-        """Return the clients that a passed test left, after a moment for those it closed.
-
-        The traceback of a failed test keeps its clients alive, so they are not counted.
-        """
-        if self._config.getini("kafka_clients_left") == "ignore":
+    def _clients_left(self, used: BrokerInUse, test: pytest.Item) -> set[Client]:
+        is_ignored = self._config.getini("kafka_clients_left") == "ignore"
+        if is_ignored or not used.kafka.is_running:
             return set()
-
-        def unclosed() -> set[Client]:
-            return set(used.kafka.look(connected_clients)) - used.leftover
-
-        if not unclosed():
-            return set()
-        if test.stash.get(_FAILED, False):
-            used.leftover.update(unclosed())
-            return set()
-        # A client that only a fixture's value refers to is closed by its destructor.
-        getattr(test, "funcargs", {}).clear()
-        gc.collect()
-        kafka = used.kafka
-
-        def has_left() -> bool:
-            return not set(connected_clients(kafka.in_loop.broker)) - used.leftover
-
-        try:
-            kafka.wait_until(has_left, timeout_s=_CLOSING_S)
-        except NotReachedError:
-            return unclosed()
-        return set()
-
-    def _clean(self, used: Used) -> None:
-        """Undo a test's moves of a shared broker's clock; delete its topics and groups."""
-        kafka = used.kafka
-        kafka.reset_clock()
-        if kafka.in_loop.release is not None:
-            kafka.as_version(None)
-        for name in set(kafka.topics()) - used.kept:
-            with _unless_changed():
-                kafka.delete_topic(name)
-        for group in kafka.groups():
-            if not group.members:
-                with _unless_changed():
-                    kafka.delete_group(group.group_id)
+        return clients_left(used, test, has_failed=test.stash.get(_FAILED, False))
 
     # --- settings
 
@@ -370,16 +304,6 @@ class BrokersOfTests:
         return crc32(user.encode()) if seed is None else seed
 
 
-@contextmanager
-def _unless_changed() -> Iterator[None]:
-    """Ignore that a client has deleted a topic or a group meanwhile, or joined a group."""
-    try:
-        yield
-    except KafkaError as error:
-        if error.code not in _CHANGED:
-            raise
-
-
 def brokers_of(config: pytest.Config, test: pytest.Item) -> BrokersOfTests:
     """Return the brokers of a pytest run; the first test that uses one is given."""
     brokers: BrokersOfTests | None = config.pluginmanager.get_plugin(_NAME)
@@ -387,48 +311,6 @@ def brokers_of(config: pytest.Config, test: pytest.Item) -> BrokersOfTests:
         brokers = BrokersOfTests(config, test)
         config.pluginmanager.register(brokers, _NAME)
     return brokers
-
-
-def _marked(test: pytest.Item) -> dict[str, Any]:
-    """Return the arguments of a test's marks, the closest one first. Fails for unknown ones."""
-    arguments: dict[str, Any] = {}
-    for mark in test.iter_markers("kafka"):
-        unknown = mark.kwargs.keys() - set(_ARGUMENTS)
-        if unknown or mark.args:
-            named = ", ".join([*map(repr, mark.args), *sorted(unknown)])
-            near = [
-                get_close_matches(name, _ARGUMENTS, n=1, cutoff=0.5) for name in sorted(unknown)
-            ]
-            hint = "".join(f"; did you mean {names[0]}?" for names in near if names)
-            pytest.fail(
-                f"@pytest.mark.kafka({named}): expected {', '.join(_ARGUMENTS)}, by name{hint}",
-                pytrace=False,
-            )
-        merged = {**mark.kwargs.get("settings", {}), **arguments.get("settings", {})}
-        arguments = {**mark.kwargs, **arguments, **({"settings": merged} if merged else {})}
-    return arguments
-
-
-def _complaints(controls: Controls | BlockingControls, reported: list[BaseException]) -> list[str]:
-    """Return what is wrong with the rules and coroutines of a test; note its errors."""
-    unmatched = controls.faults.unmatched if isinstance(controls, Controls) else controls.unmatched
-    complaints = [
-        f"no request matched the fault rule {described(fault)}"
-        for fault in unmatched
-        if not fault.rule.observe
-    ]
-    for error, place in controls.failures:
-        if all(error is not earlier for earlier in reported):
-            reported.append(error)
-            complaints.append(f"{place} raised {error!r}")
-    return complaints
-
-
-def _topics(kafka: Kafka) -> set[str]:
-    try:
-        return set(kafka.topics()) if kafka.is_running and not kafka.is_paused else set()
-    except LoopEndedError:
-        return set()
 
 
 def _seed_section(seed: int) -> tuple[str, str]:

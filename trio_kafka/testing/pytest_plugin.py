@@ -6,7 +6,7 @@ nothing for tests without these fixtures; the kit is imported by the first fixtu
 
 from collections.abc import AsyncIterator, Iterator
 from inspect import iscoroutinefunction
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import pytest
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from trio_kafka.testing.kafka.threaded import Kafka
     from trio_kafka.testing.pytest_brokers import BrokersOfTests, KafkaFactory
 
-SCOPES: Final = ("function", "class", "module", "package", "session")
+Scope: TypeAlias = Literal["function", "class", "module", "package", "session"]
+SCOPES: Final[tuple[Scope, ...]] = ("function", "class", "module", "package", "session")
 _IN_THREAD: Final = frozenset({"kafka", "kafka_factory"})
 _CLIENTS_LEFT: Final = ("error", "ignore")
 _TEST: Final = pytest.StashKey[pytest.Item]()
@@ -58,9 +59,10 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError(f"{name} = {value}: expected one of {', '.join(values)}")
 
 
-def scope_of(config: pytest.Config) -> Any:
+def scope_of(config: pytest.Config) -> Scope:
     """Return the scope of the fixture `kafka`."""
-    return config.getoption("--kafka-scope") or config.getini("kafka_scope") or "function"
+    scope: Scope | None = config.getoption("--kafka-scope") or config.getini("kafka_scope")
+    return scope or "function"
 
 
 @pytest.hookimpl(tryfirst=True)

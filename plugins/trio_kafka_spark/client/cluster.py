@@ -74,7 +74,8 @@ class Cluster:
     ) -> dict[str, list[int]]:
         """Partitions of these topics, in order; topics that do not exist are absent.
 
-        names: None for all topics but internal ones. create: ask the broker to create what is
+        names: None for all topics, without internal ones if `exclude.internal.topics` is true, the
+        default. create: ask the broker to create what is
         missing, as producers do, and wait until it has leaders.
         """
         if names is not None and not names:
@@ -90,7 +91,7 @@ class Cluster:
         return {
             topic.name: sorted(topic.partitions)
             for topic in topics
-            if topic.error == 0 and (names is not None or not topic.is_internal)
+            if topic.error == 0 and (names is not None or not self._is_excluded(topic))
         }
 
     def topics_matching(self, pattern: str) -> dict[str, list[int]]:
@@ -106,10 +107,11 @@ class Cluster:
         return {
             topic.name: sorted(topic.partitions)
             for topic in self._ask_metadata(None, attempts, create=False)
-            if topic.error == 0
-            and compiled.fullmatch(topic.name)
-            and not (topic.is_internal and self.settings.exclude_internal_topics)
+            if topic.error == 0 and compiled.fullmatch(topic.name) and not self._is_excluded(topic)
         }
+
+    def _is_excluded(self, topic: Topic) -> bool:
+        return topic.is_internal and self.settings.exclude_internal_topics
 
     def offsets(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """An offset of each partition, by EARLIEST, LATEST or a time in ms.

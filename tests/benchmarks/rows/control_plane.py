@@ -123,11 +123,11 @@ def _asked(address: Address, echo: Address, where: str, seconds: float) -> dict[
             connection.socket.settimeout(_WITHIN_S)
             calls[name] = partial(connection.call, request)
         all_took_s = _ask(calls, seconds * len(calls))
-    found = {}
+    result = {}
     for name, took_s in all_took_s.items():
         took_s.sort()
-        found[figure_of(name, where)] = Figure(took_s[int(len(took_s) * 0.99)] * 1e3, "ms")
-    return found
+        result[figure_of(name, where)] = Figure(took_s[int(len(took_s) * 0.99)] * 1e3, "ms")
+    return result
 
 
 def _ask(calls: Mapping[str, Callable[[], object]], seconds: float) -> dict[str, list[float]]:
@@ -205,10 +205,12 @@ def _broker(directory: Path, *, control: bool) -> Iterator[tuple[Address, Addres
 
 def _create_topics(address: Address, topics: int) -> None:
     """One of 100 partitions for the load, and those that Metadata tells of."""
-    wanted = [CreatableTopic(f"other-{number}", 1, 1) for number in range(topics)]
-    for first in range(0, len(wanted) + 1, _AT_ONCE):
+    expected = [CreatableTopic(f"other-{number}", 1, 1) for number in range(topics)]
+    for first in range(0, len(expected) + 1, _AT_ONCE):
         some = [CreatableTopic(_TOPIC, _PARTITIONS, 1)] if not first else []
-        request = CreateTopicsRequest([*some, *wanted[first : first + _AT_ONCE]], timeout_ms=60_000)
+        request = CreateTopicsRequest(
+            [*some, *expected[first : first + _AT_ONCE]], timeout_ms=60_000
+        )
         with connect(address) as connection:
             connection.socket.settimeout(_WITHIN_S)
             content = bytes(connection.call(request_frame(request, 5)))
@@ -225,9 +227,9 @@ def _fill(address: Address) -> None:
             request = protocol.produce_request(_TOPIC, batch, acks=1, first=number)
             if error := protocol.produce_error(_TOPIC, connection.call(request)):
                 raise ValueError(f"Produce: error {error}")
-        found = protocol.poll_answer(_TOPIC, connection.call(_FETCH_OF_ALL))
-        if found.error or found.partitions != _PARTITIONS or not found.records:
-            raise ValueError(f"Fetch: {found[:4]}")
+        result = protocol.poll_answer(_TOPIC, connection.call(_FETCH_OF_ALL))
+        if result.error or result.partitions != _PARTITIONS or not result.records:
+            raise ValueError(f"Fetch: {result[:4]}")
 
 
 @contextmanager

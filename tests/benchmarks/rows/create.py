@@ -39,21 +39,21 @@ def create_topics(target: Target, topics: int, partitions: int) -> Figures:
     """CreateTopics, one request; another connection asks for ApiVersions each millisecond."""
     address = target.broker.address
     names = [f"bench-{uuid4().hex[:8]}-{number}" for number in range(topics)]
-    wanted = [CreatableTopic(name, partitions, 1) for name in names]
+    expected = [CreatableTopic(name, partitions, 1) for name in names]
     took_s: list[float] = []
-    made = CreateTopicsResponse()
+    response = CreateTopicsResponse()
     try:
         with target.meter() as meter:
-            creating = _Creating(address, CreateTopicsRequest(wanted, timeout_ms=_WITHIN_MS))
+            creating = _Creating(address, CreateTopicsRequest(expected, timeout_ms=_WITHIN_MS))
             creating.start()
             while not took_s or creating.is_alive():
                 took_s += ask_on_time(address, EVERY_S, _ASKED_S)
-        made = creating.answer()
+        response = creating.answer()
     finally:
-        _delete(address, [topic.name for topic in made.topics if not topic.error_code])
+        _delete(address, [topic.name for topic in response.topics if not topic.error_code])
         time.sleep(DELETE_DELAY_S)
         target.broker.server.wait_until_idle()
-    if failed := [topic for topic in made.topics if topic.error_code]:
+    if failed := [topic for topic in response.topics if topic.error_code]:
         raise ValueError(f"CreateTopics: {len(failed)} failed, one with {failed[0].error_code}")
     took_s.sort()
     return {
@@ -94,5 +94,5 @@ def _delete(address: Address, names: list[str]) -> None:
         connection.socket.settimeout(2 * _WITHIN_MS / 1000)
         content = bytes(connection.call(request_frame(request, 4)))
     answer = decoder(DeleteTopicsResponse, 4)(content, 5)[0]
-    if failed := [one for one in answer.responses if one.error_code]:
+    if failed := [response for response in answer.responses if response.error_code]:
         raise ValueError(f"DeleteTopics: {len(failed)} failed, one with {failed[0].error_code}")

@@ -163,10 +163,10 @@ def _load(target: Target, groups: int, partitions: int) -> Figures:
         with target.broker.start(Path(directory)) as broker:
             end = time.monotonic() + _LOADED_S
             while time.monotonic() < end:
-                found = figures_of(rows_of(broker.address, COORDINATOR)[0])
-                records = int(found["records_loaded"] or 0)
+                figures = figures_of(rows_of(broker.address, COORDINATOR)[0])
+                records = int(figures["records_loaded"] or 0)
                 if records >= groups * partitions:
-                    took_s = float(found["loaded_in_s"] or 0)
+                    took_s = float(figures["loaded_in_s"] or 0)
                     return {"load": Figure(took_s / records * 1e6, "µs each")}
                 time.sleep(0.2)
     raise TimeoutError(f"{groups * partitions} offsets not loaded in {_LOADED_S} s")

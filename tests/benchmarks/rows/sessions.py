@@ -132,7 +132,7 @@ def woken(target: Target, topic: str, size: int, seconds: float) -> tuple[Meter,
 
 def ends(target: Target, topic: str, size: int) -> list[int]:
     """The end of each partition: a session begins with no news."""
-    found = [0] * size
+    result = [0] * size
     for number in (READ, WRITTEN):
-        found[number] = watermarks(target.broker.bootstrap, topic, number)[1]
-    return found
+        result[number] = watermarks(target.broker.bootstrap, topic, number)[1]
+    return result

@@ -99,6 +99,6 @@ def group(load: Load, count: int) -> Iterator[list[Connection]]:
     """So many connections, or those that came in their place."""
     connections: list[Connection] = []
     with ExitStack() as stack:
-        stack.callback(lambda: [one.socket.close() for one in connections])
+        stack.callback(lambda: [connection.socket.close() for connection in connections])
         connections += (Connection(load.broker.address, ANSWER) for _ in range(count))
         yield connections

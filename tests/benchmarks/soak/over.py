@@ -54,8 +54,8 @@ def over_mutation(load: Load, topic: str) -> None:
     numbers = count()
     connection = Connection(load.broker.address, ANSWER)
     for _ in load.paced(0.2):
-        wanted = CreatableTopic(f"over-{next(numbers)}", 1, 1)
-        request = CreateTopicsRequest([wanted], validate_only=True)
+        expected = CreatableTopic(f"over-{next(numbers)}", 1, 1)
+        request = CreateTopicsRequest([expected], validate_only=True)
         try:
             answer = connection.call(request_frame(request, 6, client_id="over-mutation"))
         except ConnectionError:

@@ -91,8 +91,8 @@ def prepare(load: Load, stack: ExitStack) -> None:
     ]
     haste = OpData("connection_creation_rate", float(crowds.HASTE))
     entries.append(EntryData([EntityData("ip", crowds.HASTY)], [haste]))
-    for one in changes.ask(load, AlterClientQuotasRequest(entries)).entries:
-        if one.error_code:
-            raise ValueError(f"{one.entity}: {one.error_message}")
+    for entry in changes.ask(load, AlterClientQuotasRequest(entries)).entries:
+        if entry.error_code:
+            raise ValueError(f"{entry.entity}: {entry.error_message}")
     load.places[crowds.STORM] = "127.0.0.1", unused_port()
     changes.set_listeners(load)

@@ -26,7 +26,7 @@ def test_entries_are_created_for_each_operation_and_resource(shell: Shell) -> No
     assert {row["resource_type"] for row in rows} == {"TOPIC", "GROUP"}
 
 
-def test_wrong_options_are_one_line(shell: Shell) -> None:
+def test_wrong_options_are_explained_in_one_line(shell: Shell) -> None:
     words = ("acl", "create", "--principal", "User:a")
     assert "give --allow or --deny" in shell.fail(*words, "--topic", "t", status=2)
     assert "give --topic" in shell.fail(*words, "--allow", "READ", status=2)

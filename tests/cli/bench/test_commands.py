@@ -43,9 +43,9 @@ def test_reader_without_answers_ends_at_its_timeout(shell: Shell, topic: str) ->
     fetch = 1
 
     with peers.serving(peers.Relay(shell.kafka.bootstrap, seen=fetch.__eq__)) as address:
-        line = shell.at(address).fail("bench", "consume", topic, "--timeout", "2")
+        line = shell.at(address).fail("bench", "consume", topic, "--timeout", "0.5")
 
-    assert f"{topic}: no record within 2 s" in line
+    assert f"{topic}: no record within 0.5 s" in line
 
 
 def test_rate_bounds_what_is_sent(shell: Shell, topic: str) -> None:

@@ -12,6 +12,6 @@ def test_values_differ_have_their_size_and_are_the_same_for_each_seed() -> None:
     assert payloads(100, seed=1) != values
 
 
-def test_large_values_are_few() -> None:
+def test_few_payloads_are_made_if_they_are_large() -> None:
     assert len(payloads(4 << 20)) == 2
     assert payloads(0) == [b""] * 1000

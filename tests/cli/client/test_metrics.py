@@ -20,13 +20,13 @@ from trio_kafka.protocol.messages.k72_push_telemetry import PushTelemetryRequest
 
 def test_metrics_that_a_client_has_pushed_are_shown(shell: Shell) -> None:
     assert "No client has pushed" in shell.run("client", "metrics").decode()
-    wanted = [
+    expected = [
         AlterConfigOp("metrics", "*", OpType.SET),
         AlterConfigOp("interval.ms", "1000", OpType.SET),
     ]
     with open_admin({"bootstrap.servers": shell.kafka.bootstrap}) as admin:
         resource = ConfigResource(ConfigResourceType.CLIENT_METRICS, "all")
-        admin.incremental_alter_configs({resource: wanted}).all()
+        admin.incremental_alter_configs({resource: expected}).all()
     with open_client(parse_address(shell.kafka.bootstrap), 10, unknown="") as send:
         subscription = send(GetTelemetrySubscriptionsRequest(bytes(16)))
         push = PushTelemetryRequest(

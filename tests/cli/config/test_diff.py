@@ -18,9 +18,9 @@ from trio_kafka.world.real import RealWorld
 
 @pytest.fixture
 def file(tmp_path):
-    found = tmp_path / "a.properties"
-    found.write_text("num.partitions=3\nbroker.rack=x\x1b[1m\n")
-    return str(found)
+    result = tmp_path / "a.properties"
+    result.write_text("num.partitions=3\nbroker.rack=x\x1b[1m\n")
+    return str(result)
 
 
 def test_config_diff_compares_a_file_with_the_defaults(file, capsys):
@@ -39,9 +39,9 @@ def test_config_diff_compares_a_file_with_the_defaults(file, capsys):
 def test_config_diff_json_is_one_object_with_both_sides(file, capsys):
     assert main(["config", "diff", file, "--json"]) == 1
 
-    found = json.loads(capsys.readouterr().out)
-    assert found["not_compared"] == []
-    assert found["differences"][1] == {
+    result = json.loads(capsys.readouterr().out)
+    assert result["not_compared"] == []
+    assert result["differences"][1] == {
         "name": "num.partitions",
         "a": {"value": "3", "source": f"from {file}:1"},
         "b": {"value": "1", "source": "the default"},

@@ -63,10 +63,10 @@ def test_config_explain_without_a_name_lists_every_setting(capsys):
 
     head, *lines = capsys.readouterr().out.splitlines()
     assert head.split() == ["SETTING", "OF", "VALUE", "DESCRIPTION"]
-    found = {(one.split()[0], one.split()[1]) for one in lines}
-    assert {("num.io.threads", "brokers"), ("retention.ms", "topics")} <= found
-    assert ("plugin.http.listeners", "plugin") in found
-    assert any(one.split()[:3] == ["num.partitions", "brokers", "7"] for one in lines)
+    result = {(line.split()[0], line.split()[1]) for line in lines}
+    assert {("num.io.threads", "brokers"), ("retention.ms", "topics")} <= result
+    assert ("plugin.http.listeners", "plugin") in result
+    assert any(line.split()[:3] == ["num.partitions", "brokers", "7"] for line in lines)
 
 
 def test_config_explain_of_a_partial_name_lists_all_matching_settings(capsys):
@@ -87,10 +87,10 @@ def test_partial_name_that_matches_one_setting_explains_that_setting(word, capsy
 def test_config_explain_json_is_one_object_per_line(capsys):
     assert main(["config", "explain", "--json", "num.io.threads", "compression.type"]) == 0
 
-    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [(one["name"], one["of"]) for one in found] == [
+    result = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["name"], row["of"]) for row in result] == [
         ("num.io.threads", "brokers"),
         ("compression.type", "brokers"),
         ("compression.type", "topics"),
     ]
-    assert (found[0]["value"], found[0]["source"]) == ("8", "the default")
+    assert (result[0]["value"], result[0]["source"]) == ("8", "the default")

@@ -179,7 +179,7 @@ def test_group_continues_where_it_has_ended(shell: Shell, orders: str) -> None:
 
 
 @pytest.mark.slow
-def test_classic_group_ends_at_the_end(shell: Shell, orders: str) -> None:
+def test_consume_with_a_classic_group_ends_after_the_last_record(shell: Shell, orders: str) -> None:
     options = ("--group", "old", "--group-protocol", "classic")
 
     assert len(shell.run("consume", orders, *options).split()) == 5
@@ -311,6 +311,6 @@ def test_read_ends_at_its_timeout_when_the_broker_sends_no_records(shell: Shell)
     fetch = 1
 
     with peers.serving(peers.Relay(shell.kafka.bootstrap, seen=fetch.__eq__)) as address:
-        line = shell.at(address).fail("consume", "stalled", "--timeout", "2")
+        line = shell.at(address).fail("consume", "stalled", "--timeout", "0.5")
 
-    assert "no records of stalled-0 within 2 s, after 0 records" in line
+    assert "no records of stalled-0 within 0.5 s, after 0 records" in line

@@ -6,7 +6,7 @@ from trio_kafka.cli import CommandFailedError
 from trio_kafka.cli.consume.places import Start, parse_offset
 
 
-def test_each_form_of_an_offset_is_a_start():
+def test_option_offset_takes_names_numbers_and_negative_numbers():
     assert parse_offset("earliest") == parse_offset("beginning") == Start()
     assert parse_offset("latest") == parse_offset("end") == Start(last=0)
     assert parse_offset("12") == Start(offset=12)

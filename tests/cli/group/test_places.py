@@ -8,7 +8,7 @@ from trio_kafka.clients.admin.records import EARLIEST, LATEST, for_timestamp
 from trio_kafka.model import TopicPartition
 
 
-def test_each_form_is_a_target():
+def test_option_to_takes_names_times_shifts_and_offsets():
     assert parse_target("earliest") == Target(spec=EARLIEST)
     assert parse_target("latest") == Target(spec=LATEST)
     assert parse_target("@1970-01-01T00:00:01") == Target(spec=for_timestamp(1000))

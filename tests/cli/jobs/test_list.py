@@ -20,7 +20,7 @@ def test_jobs_list_shows_one_row_per_job(kafka: Kafka, capsys: pytest.CaptureFix
 
     head, *rows = capsys.readouterr().out.splitlines()
     assert head.split()[:3] == ["job", "every", "s"]
-    assert [row.split()[0] for row in rows] == [one.name for one in kafka.jobs()]
+    assert [row.split()[0] for row in rows] == [job.name for job in kafka.jobs()]
     [retention] = [row.split() for row in rows if row.startswith("kafka-log-retention ")]
     assert retention[1] == "300"
     assert retention[5:] == ["1", "0", "-"]
@@ -31,7 +31,7 @@ def test_jobs_list_json_has_every_figure_of_a_job(
 ) -> None:
     main(["jobs", "list", "--json", "--bootstrap", kafka.bootstrap])
 
-    jobs = {one["name"]: one for one in json.loads(capsys.readouterr().out)["jobs"]}
+    jobs = {job["name"]: job for job in json.loads(capsys.readouterr().out)["jobs"]}
     assert jobs["quota-expiry"]["next_in_s"] is None
     assert jobs["kafka-log-retention"]["failures"] == 0
     assert set(jobs["kafka-log-retention"]) == {

@@ -50,23 +50,23 @@ def test_records_of_client_topics_have_no_decoder(name: str, topic: str | None) 
 def test_tombstone_is_decoded_with_its_key_and_without_a_value() -> None:
     key, _ = GROUP_RECORDS.encode(CoordinatorRecord(OffsetCommitKey("g", "t", 3)))
 
-    found = decode("offsets", Record(key=key))
+    decoded = decode("offsets", Record(key=key))
 
-    assert found == Decoded(
+    assert decoded == Decoded(
         name="OffsetCommit", number=1, key={"group": "g", "topic": "t", "partition": 3}
     )
 
 
 def test_members_of_classic_groups_are_decoded_with_topics_and_partitions(tmp_path: Path) -> None:
     folder = extract("consumer_offsets", tmp_path) / "__consumer_offsets-0"
-    found = []
+    result = []
     with open_reader(folder / f"{0:020}.log") as reader:
         for piece in read_batches(reader):
             assert isinstance(piece, Batch)
             if not piece.header.is_control:
-                found += [decode("offsets", record) for record in piece.records()]
+                result += [decode("offsets", record) for record in piece.records()]
 
-    values = [one.value for one in found if one.name == "GroupMetadata" and one.value]
+    values = [one.value for one in result if one.name == "GroupMetadata" and one.value]
     [member] = next(value["members"] for value in values if value["members"])
     assert member["subscription"]["topics"] == ["gzip", "plain"]
     assert member["assignment"]["assignedPartitions"][0] == {"topic": "plain", "partitions": [0]}
@@ -75,11 +75,11 @@ def test_members_of_classic_groups_are_decoded_with_topics_and_partitions(tmp_pa
 def test_scram_credentials_are_hidden_in_metadata_records() -> None:
     credential = UserScramCredentialRecord("alice", 1, b"salt", b"stored", b"server", 4096)
 
-    found = decode("metadata", Record(value=encode_metadata(credential, 0)))
+    decoded = decode("metadata", Record(value=encode_metadata(credential, 0)))
 
-    assert found.value is not None
-    assert found.value["name"] == "alice"
-    assert {found.value[name] for name in ("salt", "storedKey", "serverKey")} == {HIDDEN}
+    assert decoded.value is not None
+    assert decoded.value["name"] == "alice"
+    assert {decoded.value[name] for name in ("salt", "storedKey", "serverKey")} == {HIDDEN}
 
 
 @pytest.mark.parametrize(
@@ -96,10 +96,10 @@ def test_values_of_secret_and_unknown_settings_are_hidden(
 ) -> None:
     record = Record(value=encode_metadata(ConfigRecord(2, "t", name, value), 0))
 
-    found = decode("metadata", record)
+    decoded = decode("metadata", record)
 
-    assert found.value is not None
-    assert found.value["value"] == shown
+    assert decoded.value is not None
+    assert decoded.value["value"] == shown
 
 
 def test_records_of_remote_segments_are_decoded() -> None:
@@ -107,11 +107,11 @@ def test_records_of_remote_segments_are_decoded() -> None:
 
     body = to_bytes(RemotePartitionDeleteMetadataRecord(broker_id=7), 0)
 
-    found = decode("remote", Record(value=b"\x01\x02\x00" + body))
+    decoded = decode("remote", Record(value=b"\x01\x02\x00" + body))
 
-    assert found.name == "RemotePartitionDeleteMetadataRecord"
-    assert found.value is not None
-    assert found.value["brokerId"] == 7
+    assert decoded.name == "RemotePartitionDeleteMetadataRecord"
+    assert decoded.value is not None
+    assert decoded.value["brokerId"] == 7
 
 
 @pytest.mark.parametrize(

@@ -29,13 +29,13 @@ from trio_kafka.records.batch import Record
 
 def by_file(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     """The pieces of each file, without empty ones."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    result: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         if row["is"] == "file":
             name = Path(row["path"]).name
         else:
-            found.setdefault(name, []).append(row)
-    return found
+            result.setdefault(name, []).append(row)
+    return result
 
 
 def same(kafkas: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
@@ -74,9 +74,9 @@ def test_dump_shows_the_same_content_as_kafkas_dump_tool(
     assert kafkas
     for name, pieces in kafkas.items():
         assert len(pieces) == len(ours[name]), name
-        for want, found in zip(pieces, ours[name], strict=True):
-            known = without_batch(want) if found.get("last_offset") == -1 else want
-            assert same(known, found) == known, name
+        for want, result in zip(pieces, ours[name], strict=True):
+            known = without_batch(want) if result.get("last_offset") == -1 else want
+            assert same(known, result) == known, name
 
 
 def without_batch(producer: dict[str, Any]) -> dict[str, Any]:

@@ -25,18 +25,18 @@ def test_preallocated_zeros_of_an_index_are_not_entries(tmp_path: Path) -> None:
     offsets = entries(folder / f"{5:020}.index")
     times = entries(folder / f"{5:020}.timeindex")
 
-    assert [one["offset"] for one in offsets] == [11, 17, 27, 28]
+    assert [offset["offset"] for offset in offsets] == [11, 17, 27, 28]
     assert 0 < len(times) < 10
-    assert all(one["timestamp"] > 0 for one in times)
+    assert all(time["timestamp"] > 0 for time in times)
 
 
 def test_index_larger_than_many_slices_is_read_to_its_end(tmp_path: Path) -> None:
     content = b"".join(pack(">II", number, number * 100) for number in range(1, 10_001))
 
-    found = entries(written(tmp_path, f"{7:020}.index", content))
+    result = entries(written(tmp_path, f"{7:020}.index", content))
 
-    assert len(found) == 10_000
-    assert found[-1] == {"offset": 10_007, "position": 1_000_000}
+    assert len(result) == 10_000
+    assert result[-1] == {"offset": 10_007, "position": 1_000_000}
 
 
 @pytest.mark.parametrize(

@@ -34,10 +34,10 @@ def test_checkpoint_entries_of_partitions_missing_in_the_directory_are_found(
         extract(archive, tmp_path)
     absent = {"epochs", "gzip", "logappend", "lz4", "snappy", "zstd"}
 
-    found = texts(tmp_path)
+    result = texts(tmp_path)
 
-    assert all("is not in this directory" in text for text in found)
-    assert {text.split(": ")[1].split("-0")[0] for text in found} == absent | {
+    assert all("is not in this directory" in text for text in result)
+    assert {text.split(": ")[1].split("-0")[0] for text in result} == absent | {
         "__consumer_offsets",
         "__share_group_state",
         "__transaction_state",
@@ -48,9 +48,9 @@ def test_checkpoint_offset_beyond_the_log_end_is_found(tmp_path: Path) -> None:
     extract("log_dir_root", tmp_path)
     write_log(tmp_path / "plain-0", 0, three_batches())
 
-    found = [text for text in texts(tmp_path) if "plain-0" in text]
+    result = [text for text in texts(tmp_path) if "plain-0" in text]
 
-    assert found == [
+    assert result == [
         "error recovery-point-offset-checkpoint: plain-0: 52 is after the log's end, 6",
         "warning replication-offset-checkpoint: plain-0: 52 is after the log's end, 6",
     ]
@@ -134,10 +134,10 @@ def test_producer_snapshot_beyond_the_log_end_or_with_later_batches_is_found(
     shutil.copy(folder / f"{52:020}.snapshot", folder / f"{60:020}.snapshot")
     shutil.copy(folder / f"{52:020}.snapshot", folder / f"{20:020}.snapshot")
 
-    found = texts(folder)
+    result = texts(folder)
 
-    assert any("20.snapshot: producer" in text and text.startswith("error") for text in found)
-    assert f"warning {60:020}.snapshot: it is of offset 60, the log ends at 52" in found
+    assert any("20.snapshot: producer" in text and text.startswith("error") for text in result)
+    assert f"warning {60:020}.snapshot: it is of offset 60, the log ends at 52" in result
 
 
 @pytest.mark.parametrize("cut", [1, 80])
@@ -147,10 +147,10 @@ def test_truncated_metadata_snapshot_is_an_error(cut: int, tmp_path: Path) -> No
     path.chmod(0o600)
     path.write_bytes(path.read_bytes()[:-cut])
 
-    found = texts(path)
+    result = texts(path)
 
     assert (
-        found[-1]
+        result[-1]
         == f"error {path.name}: no header at its begin, or no footer at its end: incomplete"
     )
 

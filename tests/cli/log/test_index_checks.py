@@ -22,14 +22,14 @@ def check(
     index = classify(log.with_suffix(suffix))
     assert index is not None
     index.path.write_bytes(content)
-    found = []
+    result = []
     checked = kind(index, Level.ERROR)
     with open_reader(log) as reader:
         for piece in read_batches(reader):
             assert isinstance(piece, Batch)
-            found += list(checked.see(piece))
-    found += list(checked.finish())
-    return [one.text for one in found]
+            result += list(checked.see(piece))
+    result += list(checked.finish())
+    return [one.text for one in result]
 
 
 def offsets(*entries: tuple[int, int]) -> bytes:
@@ -56,10 +56,10 @@ def times(*entries: tuple[int, int]) -> bytes:
 def test_offset_index_check_finds_each_damage(
     content: bytes, text: str | None, tmp_path: Path
 ) -> None:
-    found = check(tmp_path, OffsetIndexCheck, ".index", content)
+    result = check(tmp_path, OffsetIndexCheck, ".index", content)
 
-    assert (text is None) == (found == [])
-    assert text is None or any(text in one for one in found)
+    assert (text is None) == (result == [])
+    assert text is None or any(text in one for one in result)
 
 
 # The batches' latest times are 1011, 1013 and 1015.
@@ -80,16 +80,16 @@ def test_offset_index_check_finds_each_damage(
 def test_time_index_check_finds_each_damage(
     content: bytes, text: str | None, tmp_path: Path
 ) -> None:
-    found = check(tmp_path, TimeIndexCheck, ".timeindex", content)
+    result = check(tmp_path, TimeIndexCheck, ".timeindex", content)
 
-    assert (text is None) == (found == [])
-    assert text is None or any(text in one for one in found)
+    assert (text is None) == (result == [])
+    assert text is None or any(text in one for one in result)
 
 
 def test_number_of_findings_per_index_is_limited(tmp_path: Path) -> None:
     content = offsets(*((number, 10_000 + number) for number in range(1, 1000)))
 
-    found = check(tmp_path, OffsetIndexCheck, ".index", content)
+    result = check(tmp_path, OffsetIndexCheck, ".index", content)
 
-    assert len(found) == MOST
-    assert "left out" in found[-1]
+    assert len(result) == MOST
+    assert "left out" in result[-1]

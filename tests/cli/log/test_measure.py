@@ -7,19 +7,19 @@ from trio_kafka.cli.log.places import folders_of
 
 def measured(path: Path, *, records: bool = False) -> Measure:
     [folder] = folders_of([str(path)])
-    found = measure(folder, records=records)
-    assert found is not None
-    return found
+    result = measure(folder, records=records)
+    assert result is not None
+    return result
 
 
 def test_measure_counts_transactions_producers_and_epochs(tmp_path: Path) -> None:
-    found = measured(extract("txn", tmp_path) / "txn-0")
+    result = measured(extract("txn", tmp_path) / "txn-0")
 
-    assert (found.segments, found.batches, found.records) == (2, 11, 34)
-    assert (found.committed, found.aborted, found.open) == (2, 2, 1)
-    assert (found.start_offset, found.end_offset, found.missing) == (0, 34, 0)
-    assert found.producers == {5, 2001}
-    assert found.epochs == {0, 4}
+    assert (result.segments, result.batches, result.records) == (2, 11, 34)
+    assert (result.committed, result.aborted, result.open) == (2, 2, 1)
+    assert (result.start_offset, result.end_offset, result.missing) == (0, 34, 0)
+    assert result.producers == {5, 2001}
+    assert result.epochs == {0, 4}
 
 
 def test_measure_counts_offsets_removed_by_compaction_as_missing(tmp_path: Path) -> None:
@@ -40,19 +40,19 @@ def test_measure_counts_damage_as_invalid_bytes(tmp_path: Path) -> None:
     first, second, third = three_batches()
     write_log(tmp_path / "t-0", 0, [first, b"\2" * 33, second, third[:-1]])
 
-    found = measured(tmp_path / "t-0")
+    result = measured(tmp_path / "t-0")
 
-    assert found.invalid_bytes == 33 + len(third) - 1
-    assert found.records == 4
+    assert result.invalid_bytes == 33 + len(third) - 1
+    assert result.records == 4
 
 
 def test_measure_counts_messages_of_old_formats(tmp_path: Path) -> None:
     data = Path(__file__).parents[2] / "records" / "data"
     write_log(tmp_path / "t-0", 100, [(data / "v0-gzip.bin").read_bytes()])
 
-    found = measured(tmp_path / "t-0")
+    result = measured(tmp_path / "t-0")
 
-    assert (found.batches, found.records, found.end_offset) == (1, 5, 105)
+    assert (result.batches, result.records, result.end_offset) == (1, 5, 105)
 
 
 def test_folder_without_segments_is_not_measured(tmp_path: Path) -> None:

@@ -33,11 +33,11 @@ from trio_kafka.model import TopicPartition
 def test_kind_of_a_log_file_is_derived_from_its_name(
     name: str, kind: Kind, offset: int, mark: str
 ) -> None:
-    found = classify(Path("/data/orders-3") / name)
+    result = classify(Path("/data/orders-3") / name)
 
-    assert found is not None
-    assert (found.kind, found.offset, found.mark) == (kind, offset, mark)
-    assert found.partition == TopicPartition("orders", 3)
+    assert result is not None
+    assert (result.kind, result.offset, result.mark) == (kind, offset, mark)
+    assert result.partition == TopicPartition("orders", 3)
 
 
 @pytest.mark.parametrize("name", ["7.log", "x.index", "00000000000000000007.txt", ".lock"])
@@ -53,13 +53,13 @@ def test_log_directory_lists_its_own_files_and_its_partitions_in_order(tmp_path:
 
     folders = list(folders_of([str(tmp_path)]))
 
-    assert [one.path.name for one in folders] == [tmp_path.name, "a-0", "t-2", "t-10"]
+    assert [folder.path.name for folder in folders] == [tmp_path.name, "a-0", "t-2", "t-10"]
     assert {file.kind for file in folders[0].files} == {
         Kind.OFFSETS,
         Kind.DIRECTORY,
         Kind.CLEAN_STOP,
     }
-    assert all(one.whole for one in folders)
+    assert all(folder.whole for folder in folders)
 
 
 def test_files_of_a_partition_are_listed_by_offset(tmp_path: Path) -> None:

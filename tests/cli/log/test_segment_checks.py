@@ -16,27 +16,27 @@ from trio_kafka.records.control import Marker
 def segments(
     folder: Path, *contents: tuple[int, Sequence[bytes]], topic: str = "t"
 ) -> list[LogFile]:
-    found = []
+    result = []
     for base, batches in contents:
         file = classify(write_log(folder / f"{topic}-0", base, batches))
         assert file is not None
-        found.append(file)
-    return found
+        result.append(file)
+    return result
 
 
 def check(files: list[LogFile], **options: object) -> list[Finding]:
     checked = LogCheck(topic="t", **options)  # type: ignore[arg-type]
-    found = list(checked.check([(file, {}) for file in files]))
-    return [one for one in found if "builds it again" not in one.text]
+    result = list(checked.check([(file, {}) for file in files]))
+    return [one for one in result if "builds it again" not in one.text]
 
 
 FIRST, SECOND, THIRD = three_batches()
 
 
 def flipped(batch: bytes, at: int, value: int) -> bytes:
-    found = bytearray(batch)
-    found[at] = value
-    return bytes(found)
+    result = bytearray(batch)
+    result[at] = value
+    return bytes(result)
 
 
 def test_undamaged_log_has_no_findings(tmp_path: Path) -> None:
@@ -63,9 +63,9 @@ def test_undamaged_log_has_no_findings(tmp_path: Path) -> None:
 def test_damaged_segment_gives_a_finding_with_its_level(
     contents: list[tuple[int, list[bytes]]], level: str, text: str, tmp_path: Path
 ) -> None:
-    found = check(segments(tmp_path, *contents))
+    result = check(segments(tmp_path, *contents))
 
-    assert any(text in one.text and one.level == level for one in found), found
+    assert any(text in one.text and one.level == level for one in result), result
 
 
 def test_offset_gaps_are_not_findings_in_a_compacted_log(tmp_path: Path) -> None:
@@ -94,19 +94,19 @@ def test_max_timestamp_that_no_record_has_is_a_warning(tmp_path: Path) -> None:
     broken[35:43] = (77).to_bytes(8, "big")
     broken[17:21] = crc32c(bytes(broken[21:])).to_bytes(4, "big")
 
-    [found] = check(segments(tmp_path, (0, [bytes(broken)])))
+    [result] = check(segments(tmp_path, (0, [bytes(broken)])))
 
-    assert (found.level, found.text) == (Level.WARNING, "latest time 77, its records have 5")
+    assert (result.level, result.text) == (Level.WARNING, "latest time 77, its records have 5")
 
 
 def test_undecodable_records_of_an_internal_topic_are_warnings(tmp_path: Path) -> None:
     files = segments(tmp_path, (0, [FIRST]), topic="__consumer_offsets")
     checked = LogCheck(topic="__consumer_offsets")
 
-    found = list(checked.check([(file, {}) for file in files]))
+    result = list(checked.check([(file, {}) for file in files]))
 
-    assert {one.level for one in found} == {Level.WARNING}
-    assert "not a record of this topic" in found[0].text
+    assert {one.level for one in result} == {Level.WARNING}
+    assert "not a record of this topic" in result[0].text
 
 
 def test_leader_epochs_of_batches_are_compared_with_the_checkpoint(tmp_path: Path) -> None:
@@ -122,10 +122,10 @@ def test_leader_epochs_of_batches_are_compared_with_the_checkpoint(tmp_path: Pat
 
 
 def test_findings_beyond_the_limit_are_only_counted(tmp_path: Path) -> None:
-    found = check(segments(tmp_path, (0, [FIRST] * (MOST + 50))))
+    result = check(segments(tmp_path, (0, [FIRST] * (MOST + 50))))
 
-    assert len(found) == MOST + 1
-    assert found[-1].text == "49 more findings are left out"
+    assert len(result) == MOST + 1
+    assert result[-1].text == "49 more findings are left out"
 
 
 def test_segment_deleted_during_the_check_is_left_out(tmp_path: Path) -> None:
@@ -170,8 +170,8 @@ def test_missing_transaction_index_entry_is_not_reported_after_damage(tmp_path: 
     )
 
     def missed(*batches: bytes) -> list[str]:
-        found = check(segments(tmp_path, (0, list(batches))), compacted=True)
-        return [one.text for one in found if "has no entry" in one.text]
+        result = check(segments(tmp_path, (0, list(batches))), compacted=True)
+        return [one.text for one in result if "has no entry" in one.text]
 
     assert len(missed(begin, abort)) == 1
     assert missed(begin, b"\xff" * 70, abort) == []

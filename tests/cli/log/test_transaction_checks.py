@@ -44,23 +44,23 @@ LOG = [
 
 def seen(folder: Path, batches: list[bytes]) -> tuple[Transactions, Path]:
     log = write_log(folder / "t-0", 0, batches)
-    found = Transactions()
+    result = Transactions()
     with open_reader(log) as reader:
         for piece in read_batches(reader):
             assert isinstance(piece, Batch)
-            found.see(piece)
-    return found, log
+            result.see(piece)
+    return result, log
 
 
 def check(folder: Path, content: bytes | None, batches: list[bytes] = LOG) -> list[str]:
-    found, path = seen(folder, batches)
+    result, path = seen(folder, batches)
     log, index = classify(path), classify(path.with_suffix(".txnindex"))
     assert log is not None
     assert index is not None
     if content is not None:
         index.path.write_bytes(content)
     given = index if content is not None else None
-    return [one.text for one in found.check(log, given, Level.ERROR)]
+    return [one.text for one in result.check(log, given, Level.ERROR)]
 
 
 def entry(producer: int, first: int, last: int, stable: int) -> bytes:
@@ -68,9 +68,9 @@ def entry(producer: int, first: int, last: int, stable: int) -> bytes:
 
 
 def test_open_committed_and_aborted_transactions_are_counted(tmp_path: Path) -> None:
-    found, _ = seen(tmp_path, [*LOG, data(5, 3)])
+    result, _ = seen(tmp_path, [*LOG, data(5, 3)])
 
-    assert (found.committed, found.aborts, found.open) == (1, 1, {3: 5})
+    assert (result.committed, result.aborts, result.open) == (1, 1, {3: 5})
 
 
 @pytest.mark.parametrize(
@@ -88,10 +88,10 @@ def test_open_committed_and_aborted_transactions_are_counted(tmp_path: Path) -> 
 def test_transaction_index_is_compared_with_the_abort_markers(
     content: bytes | None, text: str | None, tmp_path: Path
 ) -> None:
-    found = check(tmp_path, content)
+    result = check(tmp_path, content)
 
-    assert (text is None) == (found == [])
-    assert text is None or text in found[0]
+    assert (text is None) == (result == [])
+    assert text is None or text in result[0]
 
 
 def test_transaction_that_began_before_the_log_needs_no_index_entry(tmp_path: Path) -> None:
@@ -99,9 +99,9 @@ def test_transaction_that_began_before_the_log_needs_no_index_entry(tmp_path: Pa
 
 
 def test_missing_transaction_index_entries_are_not_reported_after_damage(tmp_path: Path) -> None:
-    found, path = seen(tmp_path, LOG)
-    found.lose()
+    result, path = seen(tmp_path, LOG)
+    result.lose()
     log = classify(path)
     assert log is not None
 
-    assert list(found.check(log, None, Level.ERROR)) == []
+    assert list(result.check(log, None, Level.ERROR)) == []

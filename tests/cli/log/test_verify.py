@@ -104,9 +104,11 @@ class BrokenDisk(Checker):
 def test_unreadable_file_is_an_error_and_the_other_files_are_checked(tmp_path: Path) -> None:
     logs = [write_log(tmp_path / name, 0, three_batches()) for name in ("t-0", "t-1")]
 
-    found = list(check_folders(BrokenDisk(), folders_of([str(tmp_path)])))
+    result = list(check_folders(BrokenDisk(), folders_of([str(tmp_path)])))
 
-    assert [one.as_text() for one in found] == [f"error: {log}: Input/output error" for log in logs]
+    assert [one.as_text() for one in result] == [
+        f"error: {log}: Input/output error" for log in logs
+    ]
 
 
 @pytest.mark.slow

@@ -55,31 +55,31 @@ def test_record_is_shown_with_key_value_and_headers() -> None:
 
 def test_decoded_record_is_shown_in_words() -> None:
     value = {"transactionStatus": 4, "lastUpdateTimestampMs": 0, "partitions": [1, 2], "x": None}
-    found = Decoded(name="TransactionLog", number=0, key={"transactionalId": "a b"}, value=value)
+    result = Decoded(name="TransactionLog", number=0, key={"transactionalId": "a b"}, value=value)
 
-    assert decoded_words(found) == (
+    assert decoded_words(result) == (
         "transaction log transactional_id='a b': transaction_status='complete commit'"
         " last_update_timestamp_ms='1970-01-01 00:00:00.000' partitions=[1, 2] x=null"
     )
 
 
 def test_tombstone_is_shown_with_its_deleted_key() -> None:
-    found = Decoded(name="GroupMetadata", number=2, key={"group": "g"})
+    result = Decoded(name="GroupMetadata", number=2, key={"group": "g"})
 
-    assert decoded_words(found) == "group metadata group=g: deleted"
+    assert decoded_words(result) == "group metadata group=g: deleted"
 
 
 def test_unknown_number_of_an_enumeration_is_shown_as_a_number() -> None:
-    found = Decoded(name="TransactionLog", number=0, value={"transactionStatus": 99})
+    result = Decoded(name="TransactionLog", number=0, value={"transactionStatus": 99})
 
-    assert decoded_words(found) == "transaction log: transaction_status=99"
+    assert decoded_words(result) == "transaction log: transaction_status=99"
 
 
 def test_long_arrays_are_truncated_unless_all_items_are_requested() -> None:
-    found = Decoded(name="TopicRecord", number=2, value={"ids": list(range(100))})
+    result = Decoded(name="TopicRecord", number=2, value={"ids": list(range(100))})
 
-    assert decoded_words(found).endswith("and 80 more]")
-    assert decoded_words(found, None).endswith("98, 99]")
+    assert decoded_words(result).endswith("and 80 more]")
+    assert decoded_words(result, None).endswith("98, 99]")
 
 
 @pytest.mark.parametrize(

@@ -6,19 +6,19 @@ from trio_kafka.plugin_host.plugin_check import CheckedPlugin
 
 
 def test_checked_plugins_are_shown_with_state_problems_and_source() -> None:
-    found = [
+    result = [
         CheckedPlugin(name="echo", source="entry point echo", plugin=echo, problems=[]),
         CheckedPlugin(name="bad", source="entry point bad", plugin=None, problems=["one", "two"]),
         CheckedPlugin(name="off", source="entry point off", plugin=None, problems=[]),
     ]
 
-    assert list(as_text(found)) == [
+    assert list(as_text(result)) == [
         "echo: ok (entry point echo)",
         "bad: error: one (entry point bad)",
         "bad: error: two (entry point bad)",
         "off: disabled (entry point off)",
     ]
-    assert [as_data(one) for one in found[1:]] == [
+    assert [as_data(one) for one in result[1:]] == [
         {
             "name": "bad",
             "state": "error",

@@ -55,8 +55,8 @@ def test_plugin_list_without_plugins_says_so() -> None:
 
 
 def test_plugin_list_as_data_has_every_field() -> None:
-    (found,) = as_data([READY])
+    (result,) = as_data([READY])
 
-    assert found["settings"] == {"word": "hi"}
-    assert found["contributions"] == ["api:A(1)"]
-    assert found["doc"] == "Does good.\nAnd more."
+    assert result["settings"] == {"word": "hi"}
+    assert result["contributions"] == ["api:A(1)"]
+    assert result["doc"] == "Does good.\nAnd more."

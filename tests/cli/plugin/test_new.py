@@ -209,8 +209,8 @@ def test_plugin_new_json_names_key_and_files(tmp_path, monkeypatch, capsys) -> N
 
     assert main(["plugin", "new", "greeter", "--key", "10200", "--json"]) == 0
 
-    found = json.loads(capsys.readouterr().out)
-    assert (found["name"], found["key"]) == ("greeter", 10200)
-    assert all((tmp_path / file).is_file() for file in found["files"])
+    result = json.loads(capsys.readouterr().out)
+    assert (result["name"], result["key"]) == ("greeter", 10200)
+    assert all((tmp_path / file).is_file() for file in result["files"])
     assert main(["plugin", "new", "greeter"]) == 1
     assert "exists already: remove it, or choose another --directory" in capsys.readouterr().err

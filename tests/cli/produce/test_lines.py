@@ -42,7 +42,7 @@ def test_line_without_its_separator_names_source_and_line():
         next(records)
 
 
-def test_line_without_an_end_is_rejected(monkeypatch):
+def test_line_longer_than_the_limit_is_rejected(monkeypatch):
     monkeypatch.setattr(lines_module, "LONGEST", 10)
     lines = Lines(source="f", delimiter=b"\n")
 

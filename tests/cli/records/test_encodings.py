@@ -13,7 +13,7 @@ def test_bytes_come_back_from_every_form(data, encoding):
     assert from_json(parse_json(dump_json(to_json(data, encoding)))) == data
 
 
-def test_each_form_says_which_it_is():
+def test_bytes_that_are_no_text_name_their_encoding():
     assert to_json(b"tea") == "tea"
     assert to_json(b"\xff") == {"base64": "/w=="}
     assert to_json(b"\xff", HEX) == {"hex": "ff"}
@@ -30,6 +30,6 @@ def test_json_content_is_written_compactly():
     "value",
     [1, True, [], {}, {"hex": 1}, {"hex": "0"}, {"hex": "0 0"}, {"base64": "!"}, {"a": "b"}],
 )
-def test_anything_else_is_rejected(value):
+def test_json_value_that_is_no_encoding_is_rejected(value):
     with pytest.raises(ValueError):
         from_json(value)

@@ -21,7 +21,7 @@ def test_tokens_are_listed_by_owner_and_without_their_passwords(ann: Login) -> N
     assert "hmac" not in row
 
 
-def test_a_time_beyond_all_years_is_never() -> None:
+def test_token_that_expires_after_the_last_year_never_expires() -> None:
     token = DelegationToken(
         token_id="id", owner="User:a", issue_ms=0, expiry_ms=1, max_ms=(1 << 63) - 1, hmac=b""
     )

@@ -10,7 +10,7 @@ def test_named_topic_is_deleted(shell: Shell) -> None:
     assert "gone" not in shell.kafka.topics()
 
 
-def test_pattern_needs_a_yes(shell: Shell) -> None:
+def test_delete_by_a_pattern_needs_the_option_yes(shell: Shell) -> None:
     for name in ("p-1", "p-2"):
         shell.kafka.create_topic(name)
 

@@ -41,7 +41,7 @@ def test_conditions_are_a_name_the_default_or_any():
     ]
 
 
-def test_no_entries_are_no_quotas():
+def test_response_without_entries_has_no_quotas():
     response = k48.DescribeClientQuotasResponse(entries=None)
     cluster = Cluster({k48.DescribeClientQuotasRequest: lambda _request: response})
 

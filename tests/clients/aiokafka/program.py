@@ -18,6 +18,7 @@ from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitio
 from aiokafka.errors import KafkaError, for_code
 
 from tests.clients.program import (
+    FETCH_WAIT_MS,
     NEW_TOPICS_MS,
     Ownership,
     Span,
@@ -84,16 +85,16 @@ async def list_topics(admin: AIOKafkaAdminClient, _: Step) -> list[str]:
 async def describe_topic(admin: AIOKafkaAdminClient, step: Step) -> list[list[Any]]:
     [topic] = await admin.describe_topics([step["topic"]])
     accepted(topic["error_code"], None)
-    found = sorted(topic["partitions"], key=lambda p: p["partition"])
-    return [[p["partition"], p["leader"], p["replicas"], p["isr"]] for p in found]
+    result = sorted(topic["partitions"], key=lambda p: p["partition"])
+    return [[p["partition"], p["leader"], p["replicas"], p["isr"]] for p in result]
 
 
 async def describe_cluster(admin: AIOKafkaAdminClient, _: Step) -> dict[str, Any]:
-    found = await admin.describe_cluster()
+    cluster = await admin.describe_cluster()
     return {
-        "cluster_id": found["cluster_id"],
-        "controller": found["controller_id"],
-        "nodes": [[node["node_id"], node["host"], node["port"]] for node in found["brokers"]],
+        "cluster_id": cluster["cluster_id"],
+        "controller": cluster["controller_id"],
+        "nodes": [[node["node_id"], node["host"], node["port"]] for node in cluster["brokers"]],
     }
 
 
@@ -146,7 +147,11 @@ async def send(producer: AIOKafkaProducer, topic: str, record: Record) -> Awaita
 
 @asynccontextmanager
 async def consumer(step: Step) -> AsyncIterator[AIOKafkaConsumer]:
-    client = AIOKafkaConsumer(bootstrap_servers=step["bootstrap"], enable_auto_commit=False)
+    client = AIOKafkaConsumer(
+        bootstrap_servers=step["bootstrap"],
+        enable_auto_commit=False,
+        fetch_max_wait_ms=FETCH_WAIT_MS,
+    )
     await client.start()
     try:
         yield client
@@ -155,12 +160,12 @@ async def consumer(step: Step) -> AsyncIterator[AIOKafkaConsumer]:
 
 
 async def read(step: Step) -> int:
-    wanted = {TopicPartition(step["topic"], span.partition): span for span in spans(step)}
+    expected = {TopicPartition(step["topic"], span.partition): span for span in spans(step)}
     async with consumer(step) as client:
-        client.assign(list(wanted))
-        for partition, span in wanted.items():
+        client.assign(list(expected))
+        for partition, span in expected.items():
             client.seek(partition, span.start)
-        return save_found(path(step), [found async for found in found_by(client, wanted)])
+        return save_found(path(step), [found async for found in found_by(client, expected)])
 
 
 async def subscribe(step: Step) -> int:
@@ -225,17 +230,17 @@ async def found_by(
 
 
 async def offsets(step: Step) -> list[int | None]:
-    asked, found = TopicPartition(step["topic"], step["partition"]), []
+    asked, result = TopicPartition(step["topic"], step["partition"]), []
     async with consumer(step) as client:
         for time in step["times"]:
             if time == "earliest":
-                found.append((await client.beginning_offsets([asked]))[asked])
+                result.append((await client.beginning_offsets([asked]))[asked])
             elif time == "latest":
-                found.append((await client.end_offsets([asked]))[asked])
+                result.append((await client.end_offsets([asked]))[asked])
             else:
                 answer = (await client.offsets_for_times({asked: time}))[asked]
-                found.append(None if answer is None else answer.offset)
-    return found
+                result.append(None if answer is None else answer.offset)
+    return result
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from confluent_kafka.admin import (
 )
 
 from tests.clients.program import (
+    FETCH_WAIT_MS,
     NEW_TOPICS_MS,
     Ownership,
     Span,
@@ -89,20 +90,20 @@ def list_topics(step: Step) -> list[str]:
 
 def describe_topic(step: Step) -> list[list[Any]]:
     client = admin(step)
-    found = outcome(client.describe_topics(TopicCollection([step["topic"]]))[step["topic"]])
+    result = outcome(client.describe_topics(TopicCollection([step["topic"]]))[step["topic"]])
     return [
         [p.id, p.leader.id, [node.id for node in p.replicas], [node.id for node in p.isr]]
-        for p in found.partitions
+        for p in result.partitions
     ]
 
 
 def describe_cluster(step: Step) -> dict[str, Any]:
     client = admin(step)
-    found = outcome(client.describe_cluster())
+    result = outcome(client.describe_cluster())
     return {
-        "cluster_id": found.cluster_id,
-        "controller": found.controller.id,
-        "nodes": [[node.id, node.host, node.port] for node in found.nodes],
+        "cluster_id": result.cluster_id,
+        "controller": result.controller.id,
+        "nodes": [[node.id, node.host, node.port] for node in result.nodes],
     }
 
 
@@ -113,8 +114,8 @@ def resource(step: Step, **more: Any) -> ConfigResource:
 
 def describe_configs(step: Step) -> dict[str, Any]:
     client, asked = admin(step), resource(step)
-    found = outcome(client.describe_configs([asked])[asked])
-    return {name: [entry.value, entry.source != 5] for name, entry in found.items()}
+    result = outcome(client.describe_configs([asked])[asked])
+    return {name: [entry.value, entry.source != 5] for name, entry in result.items()}
 
 
 def alter_configs(step: Step) -> None:
@@ -170,11 +171,13 @@ def produce(step: Step) -> list[int]:
 
 
 def read(step: Step) -> int:
-    consumer = Consumer(settings(step, group_id="none", enable_auto_commit=False))
-    wanted = {span.partition: span for span in spans(step)}
+    consumer = Consumer(
+        settings(step, group_id="none", enable_auto_commit=False, fetch_wait_max_ms=FETCH_WAIT_MS)
+    )
+    expected = {span.partition: span for span in spans(step)}
     try:
         consumer.assign([TopicPartition(step["topic"], s.partition, s.start) for s in spans(step)])
-        return save_found(path(step), found_by(consumer, wanted))
+        return save_found(path(step), found_by(consumer, expected))
     finally:
         consumer.close()
 
@@ -242,7 +245,7 @@ def as_found(message: Message) -> Found:
 
 
 def offsets(step: Step) -> list[int | None]:
-    client, found = admin(step), []
+    client, result = admin(step), []
     for time in step["times"]:
         specs = {
             "earliest": OffsetSpec.earliest,
@@ -250,10 +253,12 @@ def offsets(step: Step) -> list[int | None]:
             "max_timestamp": OffsetSpec.max_timestamp,
         }
         spec = specs[time]() if isinstance(time, str) else OffsetSpec.for_timestamp(time)
-        asked = TopicPartition(step["topic"], step["partition"])
-        answer = client.list_offsets({asked: spec}, isolation_level=IsolationLevel.READ_UNCOMMITTED)
-        found.append(outcome(answer[asked]).offset)
-    return [None if offset == -1 else offset for offset in found]
+        partition = TopicPartition(step["topic"], step["partition"])
+        answer = client.list_offsets(
+            {partition: spec}, isolation_level=IsolationLevel.READ_UNCOMMITTED
+        )
+        result.append(outcome(answer[partition]).offset)
+    return [None if offset == -1 else offset for offset in result]
 
 
 if __name__ == "__main__":

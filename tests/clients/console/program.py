@@ -135,10 +135,10 @@ def list_topics(step: Step) -> list[str]:
 
 def describe_topic(step: Step) -> list[list[Any]]:
     row = r"Partition: (\d+)\s+Leader: (\d+)\s+Replicas: ([\d,]+)\s+Isr: ([\d,]+)"
-    found = re.findall(row, topics(step, "--describe", "--topic", step["topic"]))
+    result = re.findall(row, topics(step, "--describe", "--topic", step["topic"]))
     return [
         [int(partition), int(leader), *([int(n) for n in ids.split(",")] for ids in lists)]
-        for partition, leader, *lists in found
+        for partition, leader, *lists in result
     ]
 
 
@@ -162,10 +162,10 @@ def configs(step: Step, *arguments: str) -> str:
 
 def describe_configs(step: Step) -> dict[str, Any]:
     row = r"^  ([\w.-]+)=(.*) sensitive=\w+ synonyms=\{(\w*).*\}$"
-    found = re.findall(row, configs(step, "--describe", "--all"), re.MULTILINE)
+    result = re.findall(row, configs(step, "--describe", "--all"), re.MULTILINE)
     return {
         name: [None if value == "null" else value, source not in ("DEFAULT_CONFIG", "")]
-        for name, value, source in found
+        for name, value, source in result
     }
 
 
@@ -263,7 +263,7 @@ def header(pair: str) -> tuple[str, bytes]:
 def offsets(step: Step) -> list[int | None]:
     named = {"max_timestamp": "max-timestamp"}
     asked = f"{step['topic']}:{step['partition']}"
-    found: list[int | None] = []
+    result: list[int | None] = []
     for time in step["times"]:
         printed = tool(
             step,
@@ -272,8 +272,8 @@ def offsets(step: Step) -> list[int | None]:
         )
         # One that is unknown is not printed.
         told = re.findall(rf"^{re.escape(asked)}:(\d+)$", printed, re.MULTILINE)
-        found.append(int(told[0]) if told else None)
-    return found
+        result.append(int(told[0]) if told else None)
+    return result
 
 
 if __name__ == "__main__":

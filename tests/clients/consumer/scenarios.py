@@ -18,7 +18,11 @@ QUICK = {"heartbeat_interval_ms": 200}  # of classic members; the broker's of th
 def consumer_of(broker: BrokerProcess, **config: object) -> AbstractAsyncContextManager[Bytes]:
     """Open a consumer that begins at the start; `_` in the name of a setting stands for `.`."""
     named = {name.replace("_", "."): value for name, value in config.items()}
-    defaults = {"bootstrap.servers": broker.bootstrap, "auto.offset.reset": "earliest"}
+    defaults = {
+        "bootstrap.servers": broker.bootstrap,
+        "auto.offset.reset": "earliest",
+        "fetch.max.wait.ms": 20,  # `close` waits for the answer to the last Fetch
+    }
     return open_consumer({**defaults, **named})
 
 

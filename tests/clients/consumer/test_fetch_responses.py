@@ -10,7 +10,7 @@ from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k01_fetch import PartitionData
 
 
-def test_response_of_an_old_leader_is_void():
+def test_fetch_response_of_an_old_leader_is_discarded():
     cache, positions, fetches, responses = reading(T0)
     (attempt,) = fetches.due(0.0)
     lead(cache, 1, node=2)
@@ -20,7 +20,7 @@ def test_response_of_an_old_leader_is_void():
     assert positions.buffered == 0
 
 
-def test_response_to_a_fetch_before_a_seek_is_void():
+def test_fetch_response_from_before_a_seek_is_discarded():
     _, positions, fetches, responses = reading(T0)
     (attempt,) = fetches.due(0.0)
     positions.seek(T0, Position(5))

@@ -93,9 +93,9 @@ async def test_seek_by_time_during_a_fetch_continues_at_the_first_record_of_that
             assert (await read(consumer, 1))[0].offset == number
         consumer.seek_to_time(TIME_MS + 10_000)  # behind all records: the end
         assert await consumer.position(at) == 50
-        found = await consumer.offsets_for_times({at: TIME_MS + 15})
-        assert found[at] is not None
-        assert (found[at].offset, found[at].timestamp_ms) == (2, TIME_MS + 20)
+        result = await consumer.offsets_for_times({at: TIME_MS + 15})
+        assert result[at] is not None
+        assert (result[at].offset, result[at].timestamp_ms) == (2, TIME_MS + 20)
         assert await consumer.offsets_for_times({at: TIME_MS + 10_000}) == {at: None}
         assert await consumer.beginning_offsets([at]) == {at: 0}
         assert await consumer.end_offsets([at]) == {at: 50}

@@ -10,6 +10,7 @@ from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.errors import KafkaError, for_code
 
 from tests.clients.program import (
+    FETCH_WAIT_MS,
     NEW_TOPICS_MS,
     Span,
     Step,
@@ -68,45 +69,47 @@ def describe_topic(admin: KafkaAdminClient, step: Step) -> list[list[Any]]:
     [topic] = admin.describe_topics([step["topic"]])
     if topic["error_code"]:
         raise StepError(topic["error_code"], for_code(topic["error_code"]).__name__)
-    found = sorted(topic["partitions"], key=lambda p: p["partition_index"])
+    result = sorted(topic["partitions"], key=lambda p: p["partition_index"])
     return [
-        [p["partition_index"], p["leader_id"], p["replica_nodes"], p["isr_nodes"]] for p in found
+        [p["partition_index"], p["leader_id"], p["replica_nodes"], p["isr_nodes"]] for p in result
     ]
 
 
 def describe_cluster(admin: KafkaAdminClient, _: Step) -> dict[str, Any]:
-    found = admin.describe_cluster()
+    cluster = admin.describe_cluster()
     return {
-        "cluster_id": found["cluster_id"],
-        "controller": found["controller_id"],
-        "nodes": [[node["broker_id"], node["host"], node["port"]] for node in found["brokers"]],
+        "cluster_id": cluster["cluster_id"],
+        "controller": cluster["controller_id"],
+        "nodes": [[node["broker_id"], node["host"], node["port"]] for node in cluster["brokers"]],
     }
 
 
 def describe_configs(admin: KafkaAdminClient, step: Step) -> dict[str, Any]:
-    asked = ConfigResource(step["kind"], step["name"])
-    found = admin.describe_configs([asked], config_filter="all")[step["kind"]][step["name"]]
+    config_resource = ConfigResource(step["kind"], step["name"])
+    result = admin.describe_configs([config_resource], config_filter="all")[step["kind"]][
+        step["name"]
+    ]
     return {
         name: [entry["value"], entry["config_source"] != "DEFAULT_CONFIG"]
-        for name, entry in found.items()
+        for name, entry in result.items()
     }
 
 
 def alter_configs(admin: KafkaAdminClient, step: Step) -> None:
     changes = {name: ("SET", value) for name, value in step["set"].items()}
     changes |= dict.fromkeys(step["delete"], ("DELETE", None))
-    asked = ConfigResource(step["kind"], step["name"], changes)
-    result = admin.alter_configs([asked])[step["kind"]][step["name"]]
+    config_resource = ConfigResource(step["kind"], step["name"], changes)
+    result = admin.alter_configs([config_resource])[step["kind"]][step["name"]]
     if result != "OK":  # a text that begins with [Error CODE]
         raise StepError(int(result.split("]")[0].removeprefix("[Error ")), result)
 
 
 def offsets(admin: KafkaAdminClient, step: Step) -> list[int | None]:
-    asked, found = TopicPartition(step["topic"], step["partition"]), []
+    asked, result = TopicPartition(step["topic"], step["partition"]), []
     for time in step["times"]:
         spec = NAMED.get(time, time)
-        found.append(admin.list_partition_offsets({asked: spec})[asked].offset)
-    return [None if offset == -1 else offset for offset in found]
+        result.append(admin.list_partition_offsets({asked: spec})[asked].offset)
+    return [None if offset == -1 else offset for offset in result]
 
 
 def produce(step: Step) -> list[int]:
@@ -136,13 +139,17 @@ def produce(step: Step) -> list[int]:
 
 
 def read(step: Step) -> int:
-    consumer = KafkaConsumer(bootstrap_servers=step["bootstrap"], enable_auto_commit=False)
-    wanted = {TopicPartition(step["topic"], span.partition): span for span in spans(step)}
+    consumer = KafkaConsumer(
+        bootstrap_servers=step["bootstrap"],
+        enable_auto_commit=False,
+        fetch_max_wait_ms=FETCH_WAIT_MS,
+    )
+    expected = {TopicPartition(step["topic"], span.partition): span for span in spans(step)}
     try:
-        consumer.assign(list(wanted))
-        for partition, span in wanted.items():
+        consumer.assign(list(expected))
+        for partition, span in expected.items():
             consumer.seek(partition, span.start)
-        return save_found(path(step), found_by(consumer, wanted))
+        return save_found(path(step), found_by(consumer, expected))
     finally:
         consumer.close()
 

@@ -105,13 +105,13 @@ def header(pair: str) -> tuple[str, bytes]:
 
 def offsets(step: Step) -> list[int | None]:
     named = {"earliest": -2, "latest": -1}
-    found: list[int | None] = []
+    result: list[int | None] = []
     for time in step["times"]:
         asked = f"{step['topic']}:{step['partition']}:{named.get(time, time)}"
         printed = kcat(step, "-Q", "-t", asked).decode()
         [offset] = re.findall(r"offset (-?\d+)", printed)
-        found.append(None if offset == "-1" else int(offset))
-    return found
+        result.append(None if offset == "-1" else int(offset))
+    return result
 
 
 def list_topics(step: Step) -> list[str]:

@@ -129,7 +129,7 @@ async def test_brokers_that_are_lost_are_forgotten_after_the_trigger(sim):
 
 
 @simulate(seeds=1)
-async def test_strategy_none_keeps_the_brokers(sim):
+async def test_recovery_strategy_none_keeps_the_brokers_that_are_known(sim):
     await sim.kafka.create_topic("t")
     metadata = metadata_at(
         sim,

@@ -35,7 +35,7 @@ def test_average_and_maximum_forget_old_windows() -> None:
     assert isnan(times.average)
 
 
-def test_one_window_alone_forgets_at_once() -> None:
+def test_measure_with_one_window_forgets_values_at_its_end() -> None:
     times, total = Distribution(1), Total(1)
     times.record(1.0)
     total.value += 1

@@ -99,7 +99,7 @@ def test_ignored_keys_go_to_the_sticky_partition():
     assert len({choice.choose(topic_of(1, 1, 1), b"%d" % n, None) for n in range(50)}) == 1
 
 
-def test_loads_are_those_of_the_topic():
+def test_partitioner_looks_only_at_the_queues_of_its_own_topic():
     draws = []
 
     def queued(topic, partition):

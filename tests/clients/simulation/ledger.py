@@ -65,8 +65,8 @@ class Ledger:
         for at, offset in offsets.items():
             if offset is not None:
                 known = frozenset(self.asked[group, at])
-                found = FoundCommit(group, at, offset.offset, self.history.mark(), known)
-                self.commits.append(found)
+                result = FoundCommit(group, at, offset.offset, self.history.mark(), known)
+                self.commits.append(result)
 
     def check_promises(self, raw: Values) -> None:
         """Check `sent` of all errors against the log with its aborted records, and the network."""
@@ -98,13 +98,13 @@ class Ledger:
         assert not early, early[:5]
 
     def _early_commits(self, group: str, log: Values) -> Iterator[str]:
-        for found in self.commits:
-            if found.group != group:
+        for result in self.commits:
+            if result.group != group:
                 continue
-            processed = self.processed[group][found.at]
-            for offset in log.get(found.at, {}):
-                if offset < found.offset and processed[offset] > found.place:
-                    yield f"{group}: {found.at} {found.offset} committed before {offset} was done"
+            processed = self.processed[group][result.at]
+            for offset in log.get(result.at, {}):
+                if offset < result.offset and processed[offset] > result.place:
+                    yield f"{group}: {result.at} {result.offset} committed before {offset} was done"
 
     def check_commits_were_asked_for(self, group: str) -> None:
         """Check that each committed offset is one that a member of the group asked to commit."""

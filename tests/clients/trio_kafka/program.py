@@ -8,6 +8,7 @@ from typing import Any
 import trio
 
 from tests.clients.program import (
+    FETCH_WAIT_MS,
     NEW_TOPICS_MS,
     Ownership,
     Step,
@@ -91,23 +92,23 @@ def as_found(record: ConsumerRecord[Bytes, Bytes]) -> Found:
 
 
 async def read(step: Step) -> int:
-    wanted = {TopicPartition(step["topic"], span.partition): span for span in spans(step)}
-    remaining = sum(span.end - span.start for span in wanted.values())
-    found = []
-    async with consumer_of(step) as consumer:
-        consumer.assign(wanted)
-        for at, span in wanted.items():
+    expected = {TopicPartition(step["topic"], span.partition): span for span in spans(step)}
+    remaining = sum(span.end - span.start for span in expected.values())
+    result = []
+    async with consumer_of(step, fetch_max_wait_ms=FETCH_WAIT_MS) as consumer:
+        consumer.assign(expected)
+        for at, span in expected.items():
             consumer.seek(at, span.start)
-        while len(found) < remaining:
+        while len(result) < remaining:
             records = await consumer.poll(TIMEOUT_S)
             if not records:
-                raise StepError(-1, f"nothing came in {TIMEOUT_S} s; read {len(found)} records")
-            found += [
+                raise StepError(-1, f"nothing came in {TIMEOUT_S} s; read {len(result)} records")
+            result += [
                 as_found(record)
                 for record in records
-                if record.offset < wanted[TopicPartition(record.topic, record.partition)].end
+                if record.offset < expected[TopicPartition(record.topic, record.partition)].end
             ]
-    return save_found(path(step), found)
+    return save_found(path(step), result)
 
 
 async def subscribe(step: Step) -> int:
@@ -153,17 +154,17 @@ async def subscribe(step: Step) -> int:
 
 async def offsets(step: Step) -> list[int | None]:
     at = TopicPartition(step["topic"], step["partition"])
-    found: list[int | None] = []
+    result: list[int | None] = []
     async with consumer_of(step) as consumer:
         for time in step["times"]:
             if time == "earliest":
-                found.append((await consumer.beginning_offsets([at]))[at])
+                result.append((await consumer.beginning_offsets([at]))[at])
             elif time == "latest":
-                found.append((await consumer.end_offsets([at]))[at])
+                result.append((await consumer.end_offsets([at]))[at])
             else:
                 answer = (await consumer.offsets_for_times({at: time}))[at]
-                found.append(None if answer is None else answer.offset)
-    return found
+                result.append(None if answer is None else answer.offset)
+    return result
 
 
 if __name__ == "__main__":

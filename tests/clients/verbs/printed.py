@@ -48,11 +48,11 @@ def settings(text: str) -> dict[str, str]:
 
 def quotas(text: str) -> dict[str, dict[str, float]]:
     """Return quotas by entity, such as `user=ann client-id=(default)`."""
-    found: dict[str, dict[str, float]] = {}
+    result: dict[str, dict[str, float]] = {}
     for entity, values in re.findall(r"^Quota configs for (.*) are (.*)$", text, re.MULTILINE):
         pairs = (pair.split("=") for pair in values.split(", "))
-        found[_entity(entity)] = {name: float(value) for name, value in pairs}
-    return found
+        result[_entity(entity)] = {name: float(value) for name, value in pairs}
+    return result
 
 
 def _entity(text: str) -> str:
@@ -66,15 +66,15 @@ def _entity(text: str) -> str:
 
 def acls(text: str) -> set[tuple[str, ...]]:
     """Return type, name, pattern, principal, host, operation and permission of each entry."""
-    found: set[tuple[str, ...]] = set()
+    result: set[tuple[str, ...]] = set()
     pattern: tuple[str, ...] = ()
     for line in text.splitlines():
         values = tuple(re.findall(r"\w+=([^,)]*)", line))
         if line.startswith("Current ACLs"):
             pattern = values
         elif values:
-            found.add(pattern + values)
-    return found
+            result.add(pattern + values)
+    return result
 
 
 def directories(text: str) -> dict[tuple[int, str], list[Any]]:

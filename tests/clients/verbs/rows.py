@@ -327,12 +327,12 @@ def our_producers(answer: Any) -> set[tuple[str, ...]]:
 
 def records(*texts: str) -> set[tuple[str, ...]]:
     """Return partition, offset, time, key and value of the lines of kafka-console-consumer."""
-    found = re.findall(
+    result = re.findall(
         r"^CreateTime:(\d+)\tPartition:(\d+)\tOffset:(\d+)\t(.*)\t(.*)$",
         "\n".join(texts),
         re.MULTILINE,
     )
-    return {(partition, offset, time, *rest) for time, partition, offset, *rest in found}
+    return {(partition, offset, time, *rest) for time, partition, offset, *rest in result}
 
 
 def our_records(lines: Any) -> set[tuple[str, ...]]:

@@ -40,7 +40,7 @@ async def test_metadata_request_names_all_partitions_of_its_topics(
             return list(names_in(request, context, parts))
 
         every = [Names(topic="t", partition=0), Names(topic="t", partition=1)]
-        assert [one for one in names(MetadataRequest(topics=None)) if one.topic == "t"] == every
+        assert [name for name in names(MetadataRequest(topics=None)) if name.topic == "t"] == every
         assert names(MetadataRequest([MetadataRequestTopic(name="t")])) == every
         assert names(MetadataRequest([MetadataRequestTopic(topic_id, None)])) == every
         assert names(MetadataRequest([MetadataRequestTopic(name="new")])) == [Names(topic="new")]

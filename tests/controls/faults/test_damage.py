@@ -17,14 +17,14 @@ from trio_kafka.records.batch import check_crc, iterate_headers
 def test_damage_changes_only_the_checksum_of_each_batch() -> None:
     whole = bytes(batch(b"a")) + bytes(batch(b"b", b"c"))
 
-    found = damaged_batches(whole)
+    result = damaged_batches(whole)
 
-    assert sum(one != other for one, other in zip(whole, found, strict=True)) == 2
-    headers = list(iterate_headers(memoryview(found)))
+    assert sum(one != other for one, other in zip(whole, result, strict=True)) == 2
+    headers = list(iterate_headers(memoryview(result)))
     assert len(headers) == 2
     for position, header in headers:
         with pytest.raises(KafkaError):
-            check_crc(memoryview(found), position, header)
+            check_crc(memoryview(result), position, header)
 
 
 @pytest.mark.parametrize("end", [1, 17, 20])

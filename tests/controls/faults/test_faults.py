@@ -229,12 +229,12 @@ async def test_rule_for_all_apis_counts_each_request_once(autojump_clock: MockCl
 async def test_rule_with_a_window_applies_only_during_the_window(autojump_clock: MockClock) -> None:
     async with faulty() as (harness, faults):
         faults.add(FaultRule(error=ERROR, window_s=(1, 2)))
-        found = []
+        result = []
         for _ in range(3):
-            found += await codes(harness, 1)
+            result += await codes(harness, 1)
             await trio.sleep(1.01)
 
-        assert found == [0, ERROR, 0]
+        assert result == [0, ERROR, 0]
 
 
 async def test_rules_with_equal_seeds_fail_the_same_requests(autojump_clock: MockClock) -> None:
@@ -291,8 +291,8 @@ def test_rules_with_random_triggers_behave_like_the_model(
                 )
                 for after, every, times, code in triggers
             ]
-            found = await codes(harness, count)
-            return found, [(one.seen, one.hits) for one in added]
+            result = await codes(harness, count)
+            return result, [(one.seen, one.hits) for one in added]
 
     hits = [0] * len(triggers)
     expected = []

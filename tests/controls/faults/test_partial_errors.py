@@ -65,8 +65,10 @@ def answer(request: ListOffsetsRequest) -> ListOffsetsResponse:
             ListOffsetsTopicResponse(
                 topic.name,
                 [
-                    ListOffsetsPartitionResponse(one.partition_index, offset=one.partition_index)
-                    for one in topic.partitions
+                    ListOffsetsPartitionResponse(
+                        partition.partition_index, offset=partition.partition_index
+                    )
+                    for partition in topic.partitions
                 ],
             )
             for topic in request.topics
@@ -76,9 +78,9 @@ def answer(request: ListOffsetsRequest) -> ListOffsetsResponse:
 
 def rows(response: ListOffsetsResponse) -> list[tuple[str, int, int, int]]:
     return [
-        (topic.name, one.partition_index, one.error_code, one.offset)
+        (topic.name, partition.partition_index, partition.error_code, partition.offset)
         for topic in response.topics
-        for one in topic.partitions
+        for partition in topic.partitions
     ]
 
 
@@ -113,9 +115,9 @@ def test_error_replaces_a_part_in_a_copy_of_the_response() -> None:
     before = rows(real)
 
     wrong = errors().response(offsets({("a", 1)}), ListOffsetsResponse)
-    found = combined(real, wrong, request)
+    result = combined(real, wrong, request)
 
-    assert rows(found) == [("a", 0, 0, 0), ("a", 1, MOVED, -1)]
+    assert rows(result) == [("a", 0, 0, 0), ("a", 1, MOVED, -1)]
     assert rows(real) == before
 
 
@@ -130,12 +132,12 @@ def test_combined_response_has_one_row_per_topic() -> None:
     bad = PartitionData(1, int(MOVED))
     wrong = FetchResponse(responses=[FetchableTopicResponse("a", partitions=[bad])])
 
-    found = combined(real, wrong, None)
+    result = combined(real, wrong, None)
 
     assert [
-        (row.topic, one.partition_index, one.error_code)
-        for row in found.responses
-        for one in row.partitions
+        (row.topic, partition.partition_index, partition.error_code)
+        for row in result.responses
+        for partition in row.partitions
     ] == [("a", 0, 0), ("a", 1, MOVED), ("b", 0, 0)]
 
 

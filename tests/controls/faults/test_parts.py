@@ -173,8 +173,8 @@ def test_request_splits_into_kept_parts_and_all_other_parts(
     one, rest = PARTS.only(request, keep), PARTS.only(request, lambda names: not keep(names))
 
     assert list(PARTS.below(request)) == everything, "the request is unchanged"
-    found = [] if one is None else list(PARTS.below(one))
-    assert found == list(filter(keep, everything))
+    result = [] if one is None else list(PARTS.below(one))
+    assert result == list(filter(keep, everything))
     left = [] if rest is None else list(PARTS.below(rest))
     assert left == [names for names in everything if not keep(names)]
 

@@ -94,7 +94,7 @@ def test_rule_of_each_verdict_is_shown_as_the_table_of_its_origin(table: dict[st
 
 
 def test_every_rule_field_except_the_predicate_is_a_table_key() -> None:
-    names = {one.name for one in FaultRule.__attrs_attrs__}  # type: ignore[attr-defined]
+    names = {attrs_attr.name for attrs_attr in FaultRule.__attrs_attrs__}  # type: ignore[attr-defined]
 
     assert names - set(KEYS) == {"where"}
 
@@ -163,10 +163,10 @@ def test_table_accepts_an_error_number_and_a_window_without_end() -> None:
 
 def test_rules_are_read_from_toml_and_json_files() -> None:
     toml = '[[rules]]\ntopic = "t"\nerror = "REQUEST_TIMED_OUT"\n[[rules]]\ndrop = true\n'
-    found = rules_of("rules.toml", toml, apis())
+    rules = rules_of("rules.toml", toml, apis())
 
-    assert [one.verdict for one in found] == ["error", "drop"]
-    assert rules_of("rules.json", json.dumps({"rules": [{"drop": True}]}), apis()) == found[1:]
+    assert [rule.verdict for rule in rules] == ["error", "drop"]
+    assert rules_of("rules.json", json.dumps({"rules": [{"drop": True}]}), apis()) == rules[1:]
 
 
 @pytest.mark.parametrize(

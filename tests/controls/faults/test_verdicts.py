@@ -72,8 +72,8 @@ async def faulty(*topics: str) -> AsyncIterator[tuple[ServedBroker, Faults]]:
 
 async def values(served: ServedBroker, topic: str, partition: int = 0) -> list[bytes | None]:
     asked = fetch_request(topic, 0, 0)
-    found = partitions_of(await served.ask(asked, BY_NAME))
-    return next(values_of(one) for one in found if one.partition_index == partition)
+    partitions = partitions_of(await served.ask(asked, BY_NAME))
+    return next(values_of(one) for one in partitions if one.partition_index == partition)
 
 
 async def test_produce_with_one_failing_partition_appends_only_to_the_others(
@@ -85,7 +85,7 @@ async def test_produce_with_one_failing_partition_appends_only_to_the_others(
             answer = await served.ask(request, BY_NAME)
 
         rows = parts_of(answer)
-        assert [(one.index, one.error_code) for one in rows] == [(0, MOVED), (1, 0)]
+        assert [(row.index, row.error_code) for row in rows] == [(0, MOVED), (1, 0)]
         assert (rows[0].base_offset, rows[1].base_offset) == (-1, 0)
         assert (fault.hits, fault.seen) == (1, 1)
         assert await values(served, "t", 0) == []
@@ -110,14 +110,15 @@ async def test_partition_error_is_answered_per_topic_for_topics_with_ids_only(
         ids = [await served.create_topic(name, 2) for name in ("a", "b")]
         faults.add(FaultRule(api="Produce", partition=1, error=MOVED))
         requests = [
-            produce_request(one, (0, batch(b"x")), (1, batch(b"y"))).topic_data[0] for one in ids
+            produce_request(id_, (0, batch(b"x")), (1, batch(b"y"))).topic_data[0] for id_ in ids
         ]
 
         answer = await served.ask(ProduceRequest(acks=1, timeout_ms=1000, topic_data=requests))
 
-        assert [(one.topic_id, codes(one.partition_responses)) for one in answer.responses] == [
-            (one, [0, MOVED]) for one in ids
-        ]
+        assert [
+            (response.topic_id, codes(response.partition_responses))
+            for response in answer.responses
+        ] == [(id_, [0, MOVED]) for id_ in ids]
 
 
 async def test_produce_that_a_rule_answers_with_a_timeout_is_appended(
@@ -169,7 +170,7 @@ async def test_fetch_error_is_answered_at_once_for_its_partition_only(
         request = fetch_request("t", 0, 0, max_wait_ms=5000)
         rows = partitions_of(await served.ask(request, BY_NAME))
 
-        assert [(one.partition_index, one.error_code) for one in rows] == [(0, MOVED), (1, 0)]
+        assert [(row.partition_index, row.error_code) for row in rows] == [(0, MOVED), (1, 0)]
         assert rows[0].high_watermark == -1
         assert trio.current_time() - began < 1, "an error is answered at once"
 
@@ -247,12 +248,12 @@ async def test_metadata_response_has_the_error_only_for_the_failing_topic_or_par
             named = [MetadataRequestTopic(name=one) for one in ("bad", "good")]
             by_partition = await served.ask(MetadataRequest(topics=named))
 
-        assert {one.name: one.error_code for one in by_topic.topics} == {
+        assert {topic.name: topic.error_code for topic in by_topic.topics} == {
             "good": 0,
             "bad": unavailable,
         }
         assert len(by_topic.brokers) == 1
-        bad, good = sorted(by_partition.topics, key=lambda one: one.name)
+        bad, good = sorted(by_partition.topics, key=lambda topic: topic.name)
         assert (bad.error_code, codes(bad.partitions)) == (0, [0, unavailable])
         assert codes(good.partitions) == [0, 0]
         assert bad.partitions[1].leader_id == -1
@@ -265,11 +266,14 @@ async def test_list_offsets_answers_the_partitions_that_do_not_fail(
         await write(served, "t", b"a")
         faults.add(FaultRule(topic="t", partition=0, error=MOVED))
 
-        asked = [ListOffsetsPartition(number, timestamp=-1) for number in (0, 1)]
-        offsets = await served.ask(ListOffsetsRequest(topics=[ListOffsetsTopic("t", asked)]))
+        partitions = [ListOffsetsPartition(number, timestamp=-1) for number in (0, 1)]
+        offsets = await served.ask(ListOffsetsRequest(topics=[ListOffsetsTopic("t", partitions)]))
 
         (topic,) = offsets.topics
-        assert [(one.partition_index, one.error_code, one.offset) for one in topic.partitions] == [
+        assert [
+            (partition.partition_index, partition.error_code, partition.offset)
+            for partition in topic.partitions
+        ] == [
             (0, MOVED, -1),
             (1, 0, 0),
         ]
@@ -280,11 +284,11 @@ async def test_create_topics_creates_all_topics_except_the_failing_topic(
 ) -> None:
     async with faulty() as (served, faults):
         faults.add(FaultRule(api="CreateTopics", topic="bad", error=ErrorCode.POLICY_VIOLATION))
-        wanted = [CreatableTopic(name, 1, 1) for name in ("one", "bad", "two")]
+        expected = [CreatableTopic(name, 1, 1) for name in ("one", "bad", "two")]
 
-        answer = await served.ask(CreateTopicsRequest(wanted, timeout_ms=1000))
+        answer = await served.ask(CreateTopicsRequest(expected, timeout_ms=1000))
 
-        assert [(one.name, one.error_code) for one in answer.topics] == [
+        assert [(topic.name, topic.error_code) for topic in answer.topics] == [
             ("one", 0),
             ("bad", ErrorCode.POLICY_VIOLATION),
             ("two", 0),
@@ -300,8 +304,8 @@ async def test_rule_with_a_group_fails_only_this_group_of_an_offset_fetch(
     async with faulty("t") as (served, faults):
         await served.serve_groups("a", "b")
         topics = [OffsetFetchRequestTopics("t", partition_indexes=[0, 1])]
-        asked = [OffsetFetchRequestGroup(name, topics=topics) for name in ("a", "b")]
-        request = OffsetFetchRequest(groups=asked)
+        groups = [OffsetFetchRequestGroup(name, topics=topics) for name in ("a", "b")]
+        request = OffsetFetchRequest(groups=groups)
         with faults.add(FaultRule(group="a", error=error)):
             by_group = await served.ask(request, 9)
         with faults.add(FaultRule(group="b", topic="t", partition=1, error=error)):
@@ -309,7 +313,7 @@ async def test_rule_with_a_group_fails_only_this_group_of_an_offset_fetch(
         with faults.add(FaultRule(group="a", error=error)):
             beat = await served.ask(HeartbeatRequest("a", 1, "m"))
 
-        assert [(one.group_id, one.error_code) for one in by_group.groups] == [
+        assert [(group.group_id, group.error_code) for group in by_group.groups] == [
             ("a", error),
             ("b", 0),
         ]
@@ -331,11 +335,11 @@ async def test_offset_commit_with_one_failing_partition_commits_the_other(
 
         answer = await served.ask(commit, 9)
         topics = [OffsetFetchRequestTopics("t", partition_indexes=[0, 1])]
-        asked = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=topics)])
-        (group,) = (await served.ask(asked, 9)).groups
+        request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=topics)])
+        (group,) = (await served.ask(request, 9)).groups
 
         assert codes(answer.topics[0].partitions) == [error, 0]
-        assert [one.committed_offset for one in group.topics[0].partitions] == [-1, 5]
+        assert [partition.committed_offset for partition in group.topics[0].partitions] == [-1, 5]
 
 
 async def test_describe_configs_fails_only_for_the_topic_of_the_rule(
@@ -343,20 +347,22 @@ async def test_describe_configs_fails_only_for_the_topic_of_the_rule(
 ) -> None:
     async with faulty("a", "b") as (served, faults):
         faults.add(FaultRule(topic="a", error=ErrorCode.TOPIC_AUTHORIZATION_FAILED))
-        asked = [DescribeConfigsResource(2, name, configuration_keys=[]) for name in ("a", "b")]
+        describe_configs_resources = [
+            DescribeConfigsResource(2, name, configuration_keys=[]) for name in ("a", "b")
+        ]
 
-        answer = await served.ask(DescribeConfigsRequest(asked))
+        answer = await served.ask(DescribeConfigsRequest(describe_configs_resources))
 
-        assert [(one.resource_name, one.error_code) for one in answer.results] == [
+        assert [(result.resource_name, result.error_code) for result in answer.results] == [
             ("a", ErrorCode.TOPIC_AUTHORIZATION_FAILED),
             ("b", 0),
         ]
 
 
 async def test_response_given_by_a_rule_is_sent(autojump_clock: MockClock) -> None:
-    given = ApiVersionsResponse(error_code=int(ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
+    response = ApiVersionsResponse(error_code=int(ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
     async with faulty() as (served, faults):
-        faults.add(FaultRule(api="ApiVersions", respond=given, times=1))
+        faults.add(FaultRule(api="ApiVersions", respond=response, times=1))
         faults.add(
             FaultRule(
                 api="ApiVersions",
@@ -368,7 +374,7 @@ async def test_response_given_by_a_rule_is_sent(autojump_clock: MockClock) -> No
 
         answers = [await served.ask(request, 3) for _ in range(3)]
 
-        assert answers[0] == given
+        assert answers[0] == response
         assert answers[1].throttle_time_ms == 7
         assert answers[2].api_keys
 
@@ -414,9 +420,9 @@ async def test_delayed_request_delays_later_requests_of_its_connection_only(
         await fault.wait()
         await write(other, "t", b"c")
         assert trio.current_time() - began < 1
-        found = [await served.client.receive_answer(ProduceResponse, BY_NAME) for _ in range(2)]
+        result = [await served.client.receive_answer(ProduceResponse, BY_NAME) for _ in range(2)]
 
-        assert [correlation for correlation, _ in found] == [1, 2]
+        assert [correlation for correlation, _ in result] == [1, 2]
         assert trio.current_time() - began >= 5
         assert await values(served, "t") == [b"c", b"a", b"b"]
 
@@ -446,9 +452,9 @@ async def test_a_held_request_is_served_when_it_is_released(autojump_clock: Mock
         assert await values(served, "t") == []
 
         fault.release()
-        found = [await other.receive_answer(ProduceResponse, BY_NAME) for _ in range(2)]
+        result = [await other.receive_answer(ProduceResponse, BY_NAME) for _ in range(2)]
 
-        assert [correlation for correlation, _ in found] == [1, 2]
+        assert [correlation for correlation, _ in result] == [1, 2]
         assert (fault.held, fault.hits) == (0, 1)
         assert await values(served, "t") == [b"a", b"b"]
 
@@ -478,10 +484,10 @@ async def test_throttle_rule_sets_the_throttle_time_of_the_response(
 
 
 async def test_throttle_rule_keeps_a_longer_throttle_time(autojump_clock: MockClock) -> None:
-    given = ApiVersionsResponse(throttle_time_ms=9000)
+    response = ApiVersionsResponse(throttle_time_ms=9000)
     async with faulty() as (served, faults):
         inner = Faults(served.broker, order=1)
-        inner.add(FaultRule(api="ApiVersions", respond=given))
+        inner.add(FaultRule(api="ApiVersions", respond=response))
         faults.add(FaultRule(throttle_s=1))
 
         assert (await served.ask(ApiVersionsRequest("c", "1"), 3)).throttle_time_ms == 9000
@@ -532,9 +538,9 @@ async def test_observing_rule_counts_requests_and_changes_no_response(
         watch = faults.add(FaultRule(api="Produce", topic="t", observe=True))
         fail = faults.add(FaultRule(api="Produce", error=MOVED, times=1))
 
-        found = [(await produce(served, "t", batch(b"a"))).error_code for _ in range(2)]
+        result = [(await produce(served, "t", batch(b"a"))).error_code for _ in range(2)]
 
-        assert found == [MOVED, 0]
+        assert result == [MOVED, 0]
         assert (watch.hits, fail.hits) == (2, 1)
 
 
@@ -563,7 +569,7 @@ def test_log_holds_exactly_the_batches_answered_without_error_or_with_a_timeout(
             for topic in "ab":
                 await served.create_topic(topic, 2)
             faults = Faults(served.broker)
-            faults.add_all(FaultRule(api="Produce", **one) for one in given_rules)
+            faults.add_all(FaultRule(api="Produce", **rule) for rule in given_rules)
             kept: dict[tuple[str, int], list[bytes]] = {}
             for number, parts in enumerate(requests):
                 value = b"%d" % number
@@ -580,9 +586,9 @@ def test_log_holds_exactly_the_batches_answered_without_error_or_with_a_timeout(
                 answer = await served.ask(request, BY_NAME)
 
                 answered = {
-                    (topic.name, one.index): one.error_code
+                    (topic.name, response.index): response.error_code
                     for topic in answer.responses
-                    for one in topic.partition_responses
+                    for response in topic.partition_responses
                 }
                 assert answered.keys() == parts
                 for at, code in answered.items():

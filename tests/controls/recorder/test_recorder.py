@@ -27,7 +27,7 @@ async def test_requests_are_selected_by_api_topic_partition_group_and_client(
             await served.ask(HeartbeatRequest("g", 1, "m"))
         await write(served, "other", b"c")
 
-        assert [one.api for one in recorder.requests()] == [
+        assert [request.api for request in recorder.requests()] == [
             "Produce",
             "Produce",
             "Fetch",
@@ -92,8 +92,8 @@ async def test_wait_ends_when_enough_requests_are_recorded(autojump_clock: MockC
         recorder, done = Recorder(served.broker), trio.Event()
 
         async def wait() -> None:
-            found = await recorder.wait(2, "Produce", topic="t")
-            assert len(found) == 2
+            result = await recorder.wait(2, "Produce", topic="t")
+            assert len(result) == 2
             done.set()
 
         with recorder:
@@ -113,7 +113,7 @@ async def test_full_recorder_drops_and_counts_the_oldest_requests(
             for _ in range(3):
                 await served.ask(HeartbeatRequest("g", 1, "m"))
 
-        assert [one.number for one in recorder.requests()] == [2, 3]
+        assert [request.number for request in recorder.requests()] == [2, 3]
         assert recorder.dropped == 1
         with pytest.raises(UnknownApiError):
             recorder.requests("Nothing")

@@ -32,9 +32,9 @@ def test_listed_groups_have_protocol_type_state_and_group_type() -> None:
     kit.stable(1)
     kit.driver.machine.group_or_simple("simple")
 
-    found = kit.driver.ask(partial(list_groups, GroupFilter()))
+    result = kit.driver.ask(partial(list_groups, GroupFilter()))
 
-    assert found == [
+    assert result == [
         ListedGroup(GROUP, "consumer", "Stable", "classic"),
         ListedGroup("simple", "", "Empty", "classic"),
     ]
@@ -52,6 +52,6 @@ def test_many_groups_are_listed_in_steps_while_groups_are_removed() -> None:
         count += 1
         groups.by_id.pop(str(count), None)
 
-    [(ticket, found)] = done.value.answers
-    assert (ticket, len(found)) == ("ticket", 1000)
+    [(ticket, result)] = done.value.answers
+    assert (ticket, len(result)) == ("ticket", 1000)
     assert count == 5

@@ -56,13 +56,13 @@ def ask(
     require_stable: bool = False,
     everything: bool = False,
 ) -> list[FetchedTopic]:
-    asked = FetchOffsets(
+    fetch_offsets = FetchOffsets(
         group_id=group_id,
         topics=None if everything else topics,
         require_stable=require_stable,
     )
     answer: list[FetchedTopic] = groups.ask(
-        lambda machine, ticket, now: fetch(asked, machine, ticket, now)
+        lambda machine, ticket, now: fetch(fetch_offsets, machine, ticket, now)
     )
     return answer
 
@@ -237,8 +237,10 @@ def test_many_partitions_are_committed_and_fetched_in_steps() -> None:
     codes = groups.ask(counted(lambda machine, ticket, now: commit(asked, machine, ticket, now)))
     assert (codes, len(pauses)) == ([0] * 1000, 5)
 
-    wanted = FetchOffsets(group_id="g", topics=None)
-    (topic,) = groups.ask(counted(lambda machine, ticket, now: fetch(wanted, machine, ticket, now)))
+    expected = FetchOffsets(group_id="g", topics=None)
+    (topic,) = groups.ask(
+        counted(lambda machine, ticket, now: fetch(expected, machine, ticket, now))
+    )
     assert [found.offset for found in topic.partitions] == list(range(1000))
     assert len(pauses) == 10
 
@@ -257,8 +259,8 @@ def replay(groups: Groups, offset: int | None) -> None:
 
 
 def offset_of(groups: Groups) -> int | None:
-    found = groups.offsets.get("g", "t", 0)
-    return None if found is None else found.offset
+    result = groups.offsets.get("g", "t", 0)
+    return None if result is None else result.offset
 
 
 def test_transactional_offset_is_visible_after_the_transaction_commits() -> None:

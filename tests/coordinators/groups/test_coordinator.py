@@ -61,8 +61,8 @@ async def test_settings_of_a_group_are_limited_by_changed_broker_settings(
         less = {"group_consumer_max_session_timeout_ms": 48_000, "group_consumer_max_size": 5}
         groups.obey(evolve(served.broker.config, **less))
 
-        found = machine.settings_of("g")
-        assert (found.consumer_session_timeout_ms, found.consumer_max_size) == (48_000, 5)
+        settings = machine.settings_of("g")
+        assert (settings.consumer_session_timeout_ms, settings.consumer_max_size) == (48_000, 5)
 
         await alter(served, GROUP, "g", ("consumer.session.timeout.ms", DELETE, None))
         assert machine.settings_of("g") == groups.settings

@@ -35,9 +35,9 @@ def test_inspection_tree_shows_a_bounded_number_of_groups_and_members() -> None:
     for number in range(200):
         kit.driver.machine.group_or_simple(f"g{number}")
 
-    found = seen(kit.driver.machine)
+    result = seen(kit.driver.machine)
 
-    assert found[100] == f"shard/{GROUP}/{members[99]}"
-    assert found[101] == f"shard/{GROUP}/3 more members"
-    assert found[-1] == "shard/1 more groups"
-    assert len(found) == 1 + 101 + 199 + 1
+    assert result[100] == f"shard/{GROUP}/{members[99]}"
+    assert result[101] == f"shard/{GROUP}/3 more members"
+    assert result[-1] == "shard/1 more groups"
+    assert len(result) == 1 + 101 + 199 + 1

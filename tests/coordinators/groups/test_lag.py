@@ -28,9 +28,9 @@ def test_lag_is_the_number_of_unread_offsets_and_never_negative() -> None:
         store(groups, one(offset, partition))
     ends = {0: 10, 1: 10, 2: 10, 3: None}
 
-    found = list(lags(groups.machine, "g", lambda topic, partition: ends[partition]))
+    result = list(lags(groups.machine, "g", lambda topic, partition: ends[partition]))
 
-    assert [(one.offset, one.end, one.lag) for one in found] == [
+    assert [(record.offset, record.end, record.lag) for record in result] == [
         (3, 10, 7),
         (10, 10, 0),
         (12, 10, 0),

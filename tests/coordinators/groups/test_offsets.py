@@ -55,8 +55,10 @@ def test_fetched_offset_is_the_last_committed_offset(steps) -> None:
             model[argument] = number, driver.now_ms
         elif what == "delete":
             group, topic, partition = argument
-            asked = [TopicPartitions(topic, ZERO_TOPIC_ID, [partition])]
-            ticket = driver.submit(lambda m, t, now, g=group, a=asked: delete(g, a, m, t, now))
+            topic_partitions = [TopicPartitions(topic, ZERO_TOPIC_ID, [partition])]
+            ticket = driver.submit(
+                lambda m, t, now, g=group, a=topic_partitions: delete(g, a, m, t, now)
+            )
             if isinstance(driver.answers[ticket], KafkaError):
                 assert driver.answers[ticket].code is ErrorCode.GROUP_ID_NOT_FOUND
                 assert not any(place[0] == group for place in model)
@@ -89,8 +91,8 @@ def committing(place, number):
 
 def told(driver, place) -> int:
     group, topic, partition = place
-    asked = TopicPartitions(topic, ZERO_TOPIC_ID, [partition])
-    return ask(driver, asked, group_id=group)[0].partitions[0].offset
+    topic_partitions = TopicPartitions(topic, ZERO_TOPIC_ID, [partition])
+    return ask(driver, topic_partitions, group_id=group)[0].partitions[0].offset
 
 
 def check_expiry(driver, model) -> None:

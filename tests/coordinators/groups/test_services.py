@@ -63,9 +63,9 @@ async def test_join_with_a_session_timeout_outside_the_broker_bounds_is_refused(
     """They are looked at before anybody asks where the group is."""
     settings = {"group.min.session.timeout.ms": "7000", "group.max.session.timeout.ms": "8000"}
     async with broker(settings) as served:
-        found = served.broker.groups.classic.join(group, joining(session_ms))
+        result = served.broker.groups.classic.join(group, joining(session_ms))
 
-        assert found == JoinAnswer(member_id="me", error=code)
+        assert result == JoinAnswer(member_id="me", error=code)
         for fits in (7000, 8000):
             elsewhere = served.broker.groups.classic.join("g", joining(fits))
             assert elsewhere.code is ErrorCode.NOT_COORDINATOR
@@ -76,7 +76,7 @@ async def test_classic_requests_return_errors_as_answers(autojump_clock: MockClo
         classic = served.broker.groups.classic
         syncing = Sync(member_id="me", generation=1)
         beating = ClassicHeartbeat("me", None, 1)
-        found = [
+        answers = [
             answer
             for group in ("", "g")
             for answer in (
@@ -89,7 +89,7 @@ async def test_classic_requests_return_errors_as_answers(autojump_clock: MockClo
 
     invalid, elsewhere = ErrorCode.INVALID_GROUP_ID, ErrorCode.NOT_COORDINATOR
     # An empty id may be described: old clients commit under it.
-    codes = [error.code for error in found]
+    codes = [error.code for error in answers]
     assert codes == [invalid, invalid, invalid, elsewhere] + 4 * [elsewhere]
 
 
@@ -109,10 +109,13 @@ async def test_each_group_has_its_own_offsets(autojump_clock: MockClock) -> None
         assert offsets.commit(commit_of("b", 8)) == [0]
         assert offsets.delete("a", [ASKED]) == [0]
 
-        asked = [FetchOffsets(group_id=group, topics=[ASKED]) for group in ("a", "b")]
-        told = offsets.fetch(asked)
+        fetch_offsets = [FetchOffsets(group_id=group, topics=[ASKED]) for group in ("a", "b")]
+        told = offsets.fetch(fetch_offsets)
 
-    assert [[one.offset for one in topic.partitions] for (topic,) in told] == [[-1], [8]]
+    assert [[partition.offset for partition in topic.partitions] for (topic,) in told] == [
+        [-1],
+        [8],
+    ]
 
 
 async def test_error_of_a_group_does_not_affect_answers_of_other_groups(
@@ -122,8 +125,8 @@ async def test_error_of_a_group_does_not_affect_answers_of_other_groups(
         await served.serve_groups("a")
         groups = served.broker.groups
         groups.runtime.shards.pop(groups.topic.partition_of("b"))
-        asked = [FetchOffsets(group_id=group, topics=[ASKED]) for group in ("a", "b")]
-        known, error = groups.offsets.fetch(asked)
+        fetch_offsets = [FetchOffsets(group_id=group, topics=[ASKED]) for group in ("a", "b")]
+        known, error = groups.offsets.fetch(fetch_offsets)
 
         assert known[0].partitions[0].offset == -1
         assert error.code is ErrorCode.NOT_COORDINATOR
@@ -208,8 +211,8 @@ def test_heartbeat_with_an_unsupported_assignor_is_refused() -> None:
 def test_shards_share_the_assignors_of_the_service() -> None:
     one = service(1, "consumer")
 
-    found = one.submachine(Scene().driver.machine)
+    result = one.submachine(Scene().driver.machine)
 
-    assert isinstance(found, ConsumerGroups)
-    assert found.state.assignors is one.assignors
+    assert isinstance(result, ConsumerGroups)
+    assert result.state.assignors is one.assignors
     assert one.assignors.names == ("range",)

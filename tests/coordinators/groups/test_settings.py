@@ -29,16 +29,16 @@ def test_group_settings_are_read_from_the_broker_configuration() -> None:
         }
     )
 
-    found = group_settings(config)
+    result = group_settings(config)
 
-    assert (found.offset_metadata_max_bytes, found.offsets_retention_ms) == (10, 120_000)
-    assert found.retention_check_interval_ms == 3
-    assert found.initial_rebalance_delay_ms == 4
-    assert (found.min_session_timeout_ms, found.max_session_timeout_ms) == (5, 6)
-    assert (found.max_size, found.consumer_max_size) == (7, 8)
-    assert found.consumer_migration_policy == "upgrade"
-    assert found.consumer_regex_refresh_interval_ms == 10_000
-    assert found.protocols == ("classic",)
+    assert (result.offset_metadata_max_bytes, result.offsets_retention_ms) == (10, 120_000)
+    assert result.retention_check_interval_ms == 3
+    assert result.initial_rebalance_delay_ms == 4
+    assert (result.min_session_timeout_ms, result.max_session_timeout_ms) == (5, 6)
+    assert (result.max_size, result.consumer_max_size) == (7, 8)
+    assert result.consumer_migration_policy == "upgrade"
+    assert result.consumer_regex_refresh_interval_ms == 10_000
+    assert result.protocols == ("classic",)
 
 
 def test_settings_of_a_group_override_broker_settings_within_broker_bounds() -> None:
@@ -46,8 +46,8 @@ def test_settings_of_a_group_override_broker_settings_within_broker_bounds() -> 
     common = group_settings(config)
     own = {"consumer.session.timeout.ms": "50000", "consumer.heartbeat.interval.ms": "1"}
 
-    found = own_group_settings(config, common, own)
+    result = own_group_settings(config, common, own)
 
-    assert found.consumer_session_timeout_ms == 50_000
-    assert found.consumer_heartbeat_interval_ms == 5000
-    assert found.consumer_assignment_interval_ms == 77
+    assert result.consumer_session_timeout_ms == 50_000
+    assert result.consumer_heartbeat_interval_ms == 5000
+    assert result.consumer_assignment_interval_ms == 77

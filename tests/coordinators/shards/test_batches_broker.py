@@ -71,12 +71,12 @@ async def test_concurrent_commits_share_batches_only_with_a_positive_linger(
     async with broker(linger_ms) as (served, clients):
         assert await commit_at_once(clients) == [0] * MANY
 
-        found = await sizes(served)
-        assert sum(found) == MANY
-        assert found == [1] * MANY if linger_ms <= 0 else len(found) < MANY / 4
+        result = await sizes(served)
+        assert sum(result) == MANY
+        assert result == [1] * MANY if linger_ms <= 0 else len(result) < MANY / 4
         assert [stored(served, "g", "t", n) for n in range(MANY)] == [100 + n for n in range(MANY)]
         figures = served.broker.groups.coordinator.shard_of("g").figures()
-        batches = 0 if linger_ms <= 0 else len(found)
+        batches = 0 if linger_ms <= 0 else len(result)
         assert (figures["open"], figures["batches"]) == (0, batches)
 
 
@@ -98,10 +98,10 @@ async def test_commits_of_a_reader_round_share_a_batch_unless_the_linger_is_zero
         for _ in range(2):
             assert await commit_in_one_round(clients) == [0] * MANY
 
-        found = await sizes(served)
-        assert sum(found) == 2 * MANY
+        result = await sizes(served)
+        assert sum(result) == 2 * MANY
         # In each of two rounds of two readers the first is written alone, the others together.
-        assert found == [1] * 2 * MANY if linger_ms == 0 else len(found) == 8
+        assert result == [1] * 2 * MANY if linger_ms == 0 else len(result) == 8
         assert [stored(served, "g", "t", n) for n in range(MANY)] == [100 + n for n in range(MANY)]
         assert (
             served.broker.groups.coordinator.purgatories["OffsetCommit"].figures()["high_water"]
@@ -134,9 +134,9 @@ async def test_concurrent_commits_over_sockets_share_batches(tmp_path: Path) -> 
         for _ in range(3):
             assert await commit_at_once(clients) == [0] * MANY
 
-        found = await sizes(served)
-        assert sum(found) == 3 * MANY
-        assert len(found) < 3 * MANY / 2
+        result = await sizes(served)
+        assert sum(result) == 3 * MANY
+        assert len(result) < 3 * MANY / 2
 
 
 async def test_offsets_written_in_shared_batches_survive_a_restart(

@@ -74,9 +74,9 @@ async def test_reads_wait_for_gathered_writes_and_do_not_count_as_first_event(st
     with a_round(stage):
         assert answers([stage.shard.ask(read)]) == [[]]
         ask(stage, FIRST, "a")
-        told = [stage.shard.ask(read) for _ in range(3)]
-        assert answers(told) == [None] * 3
-    assert answers(told) == [["x", "a"]] * 3
+        responses = [stage.shard.ask(read) for _ in range(3)]
+        assert answers(responses) == [None] * 3
+    assert answers(responses) == [["x", "a"]] * 3
 
 
 async def test_single_event_of_a_round_is_written_and_answered_at_once(stage: Stage) -> None:

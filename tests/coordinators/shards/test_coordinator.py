@@ -31,6 +31,6 @@ async def test_event_for_many_groups_returns_a_result_or_error_for_each_group(
         assert (one, other) == (["a"], ["b"])
         assert error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
-        found = groups.coordinator.ask_everywhere(names, "OffsetFetch")
-        assert sum(one == [] for one in found) == 47
-        assert sorted(name for one in found if isinstance(one, list) for name in one) == ["a", "b"]
+        result = groups.coordinator.ask_everywhere(names, "OffsetFetch")
+        assert sum(one == [] for one in result) == 47
+        assert sorted(name for one in result if isinstance(one, list) for name in one) == ["a", "b"]

@@ -213,12 +213,12 @@ async def test_many_timers_after_loading_are_set_in_slices() -> None:
     stage.machine.begin = lambda _now_ms: effects
 
     stage.shard.activate()
-    found = [len(stage.shard.keyed_timers)]
+    result = [len(stage.shard.keyed_timers)]
     while stage.shard.busy:
         stage.shard.go_on(0.0)
-        found.append(len(stage.shard.keyed_timers))
+        result.append(len(stage.shard.keyed_timers))
 
-    assert found == [0, 0, 100, 200, 250]
+    assert result == [0, 0, 100, 200, 250]
 
 
 async def test_exception_in_a_followup_of_a_commit_reloads_the_shard(stage: Stage) -> None:

@@ -194,13 +194,13 @@ async def test_log_written_by_kafka_is_loaded_completely(autojump_clock: MockClo
 
     assert (loaded.unknown, loaded.broken) == (0, 0)
     assert (loaded.end, loaded.records) == (41, 40)
-    found = {
+    result = {
         (group, topic, partition): (value.offset, value.metadata)
         for group in machine.by_id
         for topic, partitions in machine.offsets.of_group(group).items()
         for partition, value in partitions.items()
     }
-    assert found["sample-tx-group", "plain", 0] == (7, "m")
+    assert result["sample-tx-group", "plain", 0] == (7, "m")
     assert machine.offsets.pending.open == 0
 
 

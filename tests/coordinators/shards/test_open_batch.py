@@ -47,11 +47,11 @@ def test_batch_contains_only_complete_events_within_its_size_limit(
     assert at_ms == 7
     if taken:
         content = encode_batch(body)
-        found = list(read_records(content, 0, read_header(content)))
-        assert [(one.key, one.value) for one in found] == [
+        result = list(read_records(content, 0, read_header(content)))
+        assert [(one.key, one.value) for one in result] == [
             GROUP_RECORDS.encode(one) for one in taken
         ]
-        assert [one.timestamp for one in found] == times
+        assert [one.timestamp for one in result] == times
         assert len(content) <= room
 
 

@@ -61,7 +61,7 @@ async def test_words_of_a_transaction_are_pending_until_its_marker(
 
     assert stage.submit(read) == (["a", "b"] if commit else [])
     assert stage.log.batches == [["a", "b"], ["marker"]]
-    assert [one.producer_id for one in stage.log.origins] == [7, 7]
+    assert [producer.producer_id for producer in stage.log.origins] == [7, 7]
 
 
 async def test_open_batch_is_written_before_that_of_a_producer(autojump_clock: MockClock) -> None:

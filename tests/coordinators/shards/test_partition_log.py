@@ -125,9 +125,9 @@ async def test_too_large_event_is_refused_if_atomic_and_otherwise_split(
         assert await batches(log) == []
 
         assert log.committed(in_steps(log, many, 5, atomic=False))
-        found = await batches(log)
-        assert [number for part in found for number in part] == list(range(25))
-        assert [len(part) for part in found] == [9, 9, 7]
+        result = await batches(log)
+        assert [number for part in result for number in part] == list(range(25))
+        assert [len(part) for part in result] == [9, 9, 7]
 
 
 async def test_many_records_are_encoded_in_steps(autojump_clock: MockClock) -> None:

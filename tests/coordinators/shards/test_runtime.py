@@ -212,11 +212,11 @@ async def test_loaded_offsets_are_returned_only_after_their_commit(
         assert groups.coordinator.shard_of("g").state is ShardState.ACTIVE
         assert groups.coordinator.shard_of("g").machine.image is groups.runtime.image
         assert stored(served, "g", "t", 0) == 7
-        asked = [FetchOffsets(group_id="g", topics=None)]
-        assert isinstance(groups.offsets.fetch(asked), Delayed)
+        fetch_offsets = [FetchOffsets(group_id="g", topics=None)]
+        assert isinstance(groups.offsets.fetch(fetch_offsets), Delayed)
         follow(served, "g", behind=False)
         await trio.sleep(0.1)
-        ((topic,),) = groups.offsets.fetch(asked)
+        ((topic,),) = groups.offsets.fetch(fetch_offsets)
         assert topic.partitions[0].offset == 7
 
 

@@ -39,7 +39,7 @@ def test_rotation_happens_with_the_last_marker() -> None:
     assert (after.state, after.started_ms) == (TransactionState.COMPLETE_COMMIT, 1)
 
 
-def test_fence_forgets_the_epoch_before() -> None:
+def test_fenced_transaction_has_no_last_epoch() -> None:
     after = fenced(EMPTY)
 
     assert (after.producer_epoch, after.last_producer_epoch) == (1, -1)

@@ -48,18 +48,18 @@ def random_operations(chance: random.Random, now_ms: int, count: int) -> list[tu
             for _ in range(chance.randrange(1, 8))
         ]
 
-    found: list[tuple] = []
+    result: list[tuple] = []
     for _ in range(count):
         what = chance.random()
         if what < 0.75:
             word = chance.choice(["data", "data", "data", "stamped"])
             producer = chance.randrange(-1, 4 if word == "data" else 2)
-            found.append((word, producer, records(), chance.choice(list(Codec))))
+            result.append((word, producer, records(), chance.choice(list(Codec))))
         elif what < 0.95:
-            found.append(("end", chance.randrange(2, 4), chance.random() < 0.5, now_ms))
+            result.append(("end", chance.randrange(2, 4), chance.random() < 0.5, now_ms))
         else:
-            found.append(("roll",))
-    return found
+            result.append(("roll",))
+    return result
 
 
 def extend(log: Written, chance: random.Random, count: int) -> None:
@@ -74,7 +74,7 @@ def extend(log: Written, chance: random.Random, count: int) -> None:
     log.perform([("data", -1, [Record(key=b"active", value=b"1")], Codec.NONE)])
     for base, batches in log.segments.items():
         # The leader epoch of a new topic; no checksum covers it.
-        log.segments[base] = [one[:12] + bytes(4) + one[16:] for one in batches]
+        log.segments[base] = [batch[:12] + bytes(4) + batch[16:] for batch in batches]
 
 
 def write_log(partition: Path, log: Written) -> None:
@@ -96,14 +96,14 @@ def wait_until_cleaned(checkpoint: Path, line: str) -> None:
 
 
 def active_producers(log: Written) -> dict[int, LastRecord]:
-    found: dict[int, LastRecord] = {}
+    result: dict[int, LastRecord] = {}
     for batch in log.batches:
         producer_id, epoch, _ = batch.producer
         if producer_id >= 0:
-            before = found.get(producer_id)
+            before = result.get(producer_id)
             last = before.last_data_offset if before else None
-            found[producer_id] = LastRecord(last if batch.is_control else batch.last_offset, epoch)
-    return found
+            result[producer_id] = LastRecord(last if batch.is_control else batch.last_offset, epoch)
+    return result
 
 
 @pytest.mark.long
@@ -136,13 +136,15 @@ def test_cleaner_and_apache_kafkas_cleaner_keep_the_same_batches(tmp_path: Path)
                 batches, transactions = cleaned_by_us(
                     log, theirs, first_dirty[number], columnar=columnar
                 )
-                assert [seen(one) for one in batches] == [seen(one) for one in theirs]
+                assert [seen(batch) for batch in batches] == [seen(one) for one in theirs]
                 untouched = {one for batch in log.segments.values() for one in batch}
                 assert untouched & set(batches) == untouched & set(theirs)
                 assert transactions == entries
             log.segments = {0: theirs, active: log.segments[active]}
             log.batches = [seen(one) for batch in log.segments.values() for one in batch]
-            log.aborted = [one for one in log.aborted if one.last_offset in {e[2] for e in entries}]
+            log.aborted = [
+                batch for batch in log.aborted if batch.last_offset in {e[2] for e in entries}
+            ]
             first_dirty[number] = active
 
 
@@ -177,7 +179,7 @@ def cleaned_by_us(
     log: Written, theirs: list[bytes], first_dirty: int, *, columnar: bool
 ) -> tuple[list[bytes], list[tuple[int, ...]]]:
     """Clean the same log at the time at which Kafka did."""
-    horizon = max(one.horizon or 0 for one in map(seen, theirs))
+    horizon = max(segment.horizon or 0 for segment in map(seen, theirs))
     active = max(log.segments)
     directory = new_directory()
     job = CleaningJob(
@@ -193,5 +195,6 @@ def cleaned_by_us(
     done = run(directory, job)
     transactions = cleaned_transactions(directory, job, done)
     return cleaned_batches(directory, job, done), [
-        (one.producer_id, one.first_offset, one.last_offset) for one in transactions
+        (transaction.producer_id, transaction.first_offset, transaction.last_offset)
+        for transaction in transactions
     ]

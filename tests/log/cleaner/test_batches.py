@@ -56,9 +56,9 @@ def read_all(found: SegmentReader, skip_below: int = 0) -> list[list[tuple[int, 
 
 def test_batches_are_read_in_chunks_with_their_positions() -> None:
     written = [one(offset, 300 + offset) for offset in range(40)]
-    found, pace = reader(written)
+    result, pace = reader(written)
 
-    chunks = read_all(found)
+    chunks = read_all(result)
 
     assert [data for chunk in chunks for _, data in chunk] == written
     assert [position for chunk in chunks for position, _ in chunk] == [
@@ -70,9 +70,9 @@ def test_batches_are_read_in_chunks_with_their_positions() -> None:
 
 def test_a_batch_larger_than_the_buffer_is_read_whole() -> None:
     written = [one(0), one(1, 20_000), one(2)]
-    found, _ = reader(written)
+    result, _ = reader(written)
 
-    assert [[data for _, data in chunk] for chunk in read_all(found)] == [
+    assert [[data for _, data in chunk] for chunk in read_all(result)] == [
         written[:1],
         written[1:2],
         written[2:],
@@ -86,9 +86,9 @@ def test_an_empty_segment_has_no_batches() -> None:
 def test_batches_below_an_offset_are_not_checked() -> None:
     bad = bytearray(one(0, 3000))
     bad[-1] ^= 1
-    found, _ = reader([bytes(bad), one(1, 3000), one(2)])
+    result, _ = reader([bytes(bad), one(1, 3000), one(2)])
 
-    assert [data for chunk in read_all(found, 2) for _, data in chunk] == [one(2)]
+    assert [data for chunk in read_all(result, 2) for _, data in chunk] == [one(2)]
 
 
 @pytest.mark.parametrize(
@@ -108,10 +108,10 @@ def test_batches_below_an_offset_are_not_checked() -> None:
     ],
 )
 def test_damaged_batch_is_reported_with_its_position(damage, position: int, reason: str) -> None:
-    found, _ = reader(damage(one(0) + one(1)))
+    result, _ = reader(damage(one(0) + one(1)))
 
     with pytest.raises(CleaningError) as caught:
-        read_all(found)
+        read_all(result)
 
     assert (caught.value.path, caught.value.position) == (PATH, position)
     assert reason in caught.value.reason
@@ -122,19 +122,19 @@ def test_batch_whose_last_offset_is_below_its_base_offset_is_damage() -> None:
     struct.pack_into(">i", bad, 23, -1)
     header = header_of(one(3))
     header.last_offset_delta = -1
-    found, _ = reader(b"")
+    result, _ = reader(b"")
 
     with pytest.raises(CleaningError, match="offsets 3 to 2"):
-        found._check_offsets(header, 0)
+        result._check_offsets(header, 0)
 
 
 def test_segment_file_cut_by_another_program_is_damage() -> None:
-    found, _ = reader(one(0) + one(1))
-    found._file._node.truncate(100)
-    found._file = type("Longer", (), {"size": 164, "try_read": found._file.try_read})()
+    result, _ = reader(one(0) + one(1))
+    result._file._node.truncate(100)
+    result._file = type("Longer", (), {"size": 164, "try_read": result._file.try_read})()
 
     with pytest.raises(CleaningError, match="shorter than before"):
-        read_all(found)
+        read_all(result)
 
 
 def batch_of(records: Sequence[Record], codec: Codec) -> Batch:

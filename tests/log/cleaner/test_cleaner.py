@@ -35,9 +35,9 @@ async def test_plan_of_a_run_holds_the_segments_producers_and_settings_of_its_lo
     sealed = [segment for segment in log.segments if segment.sealed]
     assert planned.segments == tuple(sealed)
     assert planned.end_offset == log.segments.active.base_offset
-    assert [one.base_offset for one in job.segments] == [one.base_offset for one in sealed]
-    assert all(one.size for one in job.segments)
-    assert all(one.index_size and one.time_index_size for one in job.segments)
+    assert [segment.base_offset for segment in job.segments] == [one.base_offset for one in sealed]
+    assert all(segment.size for segment in job.segments)
+    assert all(segment.index_size and segment.time_index_size for segment in job.segments)
     assert (job.first_dirty_offset, job.first_uncleanable_offset) == (0, planned.end_offset)
     assert (rules.delete_retention_ms, rules.dedupe_buffer_bytes) == (7, 333)
     assert rules.active_producers == {5: LastRecord(14, 3), 6: LastRecord(None, 1)}

@@ -273,7 +273,7 @@ def test_several_runs_with_a_small_key_map_keep_the_latest_value_of_each_key(
             segments[group.base_offset] = []
         for batch in batches:
             base = seen(batch).base_offset
-            segments[max(one for one in segments if one <= base)].append(batch)
+            segments[max(segment for segment in segments if segment <= base)].append(batch)
         dirty = done.end_offset
 
     assert runs > 5
@@ -350,7 +350,7 @@ def test_malformed_batch_is_removed_after_delete_retention_ms(columnar: bool, di
     (first, noticed), (second, waiting), (last, removed) = stages
     assert (first, second, last) == ([0, 2, 4, 6], [0, 2, 4, 6], [0, 4, 6])
     # Key 2 is only in the first batch: what cannot be read replaces nothing.
-    assert [one[0] for batch in batches for one in seen(batch).records] == [1, 5, 6]
+    assert [record[0] for batch in batches for record in seen(batch).records] == [1, 5, 6]
     for group in (noticed, waiting):
         assert list(group.reasons) == [2]
         assert "offsets 2 to 3" in group.reasons[2]
@@ -500,7 +500,7 @@ async def test_run_with_steps_in_threads_reads_segments_outside_the_page_cache(
         elif not isinstance(step, Pause):
             result = await step.in_thread()
 
-    assert [seen(one).base_offset for one in cleaned_batches(directory, job, done)] == [0, 2]
+    assert [seen(batch).base_offset for batch in cleaned_batches(directory, job, done)] == [0, 2]
 
 
 @pytest.mark.slow
@@ -511,7 +511,7 @@ async def test_worker_process_performs_a_cleaning_job(tmp_path: Path) -> None:
 
     done = await world.run_in_process(clean_here, directory.path, job)
 
-    assert [seen(one).base_offset for one in cleaned_batches(directory, job, done)] == [0, 2]
+    assert [seen(batch).base_offset for batch in cleaned_batches(directory, job, done)] == [0, 2]
 
 
 def clean_here(directory: Directory, job: CleaningJob) -> Iterator[None]:
@@ -536,8 +536,8 @@ def test_log_compacted_by_apache_kafka_keeps_its_latest_values(columnar: bool) -
 
     done = run(directory, job)
 
-    found = [seen(one) for one in cleaned_batches(directory, job, done)]
-    assert found == Model(first_dirty=0, upper_bound=end, now_ms=1 << 45).clean(before)
+    result = [seen(batch) for batch in cleaned_batches(directory, job, done)]
+    assert result == Model(first_dirty=0, upper_bound=end, now_ms=1 << 45).clean(before)
     assert done.stats.invalid_messages == 0
 
 
@@ -554,9 +554,9 @@ def test_large_batches_that_exceed_the_memory_limit_are_all_filtered(columnar: b
 
     done = run(directory, job)
 
-    found = [seen(one) for one in cleaned_batches(directory, job, done)]
+    result = [seen(batch) for batch in cleaned_batches(directory, job, done)]
     want = [[at + 1] for at in range(0, 18, 2)] + [[18, 19]]
-    assert [[record[0] for record in one.records] for one in found] == want
+    assert [[record[0] for record in one.records] for one in result] == want
 
 
 @pytest.mark.parametrize(
@@ -585,8 +585,8 @@ def test_a_run_covers_whole_batches_until_the_map_is_full(
     done = run(directory, job)
 
     assert done.end_offset == 5
-    found = [seen(one) for one in cleaned_batches(directory, job, done)]
-    assert [len(one.records) for one in found] == [1, 1, 1, 1, 10, 1]
+    result = [seen(batch) for batch in cleaned_batches(directory, job, done)]
+    assert [len(one.records) for one in result] == [1, 1, 1, 1, 10, 1]
     assert done.stats.map_messages_read == 5
     assert done.stats.invalid_messages == 0
 

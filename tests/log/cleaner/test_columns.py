@@ -12,12 +12,12 @@ from trio_kafka.records.compression import Codec
 
 
 def batches_of(count: int, **options: object) -> list[Batch]:
-    found = []
+    result = []
     for number in range(count):
         records = [Record(key=b"%d" % number, value=b"1")]
         data = data_batch(number, records, **options)
-        found.append(Batch(100 * number, header_of(data), memoryview(data)))
-    return found
+        result.append(Batch(100 * number, header_of(data), memoryview(data)))
+    return result
 
 
 @pytest.mark.parametrize(
@@ -35,9 +35,9 @@ def test_unreadable_batch_among_others_is_reported_and_the_others_are_compacted(
     survivors = finish(columns.filter(batches, 100, 0))
 
     assert columns.keys == 49
-    assert [at for at, one in enumerate(survivors) if one.unreadable] == [number]
+    assert [at for at, segment in enumerate(survivors) if segment.unreadable] == [number]
     assert reason in survivors[number].unreadable
-    assert all(one.kept == 1 for one in survivors)
+    assert all(survivor.kept == 1 for survivor in survivors)
 
 
 def test_batches_are_kept_if_all_of_them_are_unreadable() -> None:
@@ -45,7 +45,7 @@ def test_batches_are_kept_if_all_of_them_are_unreadable() -> None:
     columns = Columns.make(rules(), b"", Pace())
 
     assert finish(columns.index(batches, 0)) == (5, None)
-    assert all(one.unreadable for one in finish(columns.filter(batches, 100, 0)))
+    assert all(segment.unreadable for segment in finish(columns.filter(batches, 100, 0)))
     assert columns.keys == 0
 
 

@@ -53,7 +53,7 @@ class Log:
         self.aborted = cleaned_transactions(directory, job, done)
         self.stats = done.stats
         self.unchanged = done.groups[0].unchanged
-        return [seen(one) for one in self.batches]
+        return [seen(batch) for batch in self.batches]
 
 
 def data(offset: int, *pairs: tuple[bytes | None, bytes | None], **options: object) -> bytes:
@@ -84,7 +84,7 @@ def test_tombstone_removes_older_values_and_stays_until_its_delete_horizon(colum
     log = Log(data(0, (b"a", b"1"), (b"b", b"1")), data(2, (b"a", None)), columnar=columnar)
 
     first = log.clean(now_ms=5000)
-    assert [(one.base_offset, one.horizon) for one in first] == [(0, None), (2, 6000)]
+    assert [(segment.base_offset, segment.horizon) for segment in first] == [(0, None), (2, 6000)]
     assert [record[2] for one in first for record in one.records] == [b"b", b"a"]
     assert log.clean(now_ms=5999) == first
     assert log.unchanged
@@ -96,18 +96,18 @@ def test_delete_horizon_of_a_tombstone_is_not_changed_by_later_runs(columnar: bo
     log.clean(now_ms=5000)
     log.batches.append(data(2, (b"b", b"2")))
 
-    found = log.clean(now_ms=5500)
+    result = log.clean(now_ms=5500)
 
-    assert found[0].horizon == 6000
-    assert [record[:3] for record in found[0].records] == [(0, 0, b"a")]
+    assert result[0].horizon == 6000
+    assert [record[:3] for record in result[0].records] == [(0, 0, b"a")]
 
 
 def test_records_without_a_key_are_removed_and_counted(columnar: bool) -> None:
     log = Log(data(0, (None, b"1"), (b"a", b"1"), (None, b"1")), columnar=columnar)
 
-    (found,) = log.clean()
+    (result,) = log.clean()
 
-    assert [record[0] for record in found.records] == [1]
+    assert [record[0] for record in result.records] == [1]
     assert log.stats.invalid_messages == 2
     assert log.stats.messages_read == 3
     assert log.stats.messages_written == 1
@@ -124,13 +124,13 @@ def test_aborted_records_are_removed_at_once_and_their_marker_at_its_delete_hori
     )
     log.aborted = [ABORTED]
 
-    assert [one.base_offset for one in log.clean(5000)] == [2, 3]
+    assert [batch.base_offset for batch in log.clean(5000)] == [2, 3]
     assert log.aborted == [ABORTED]
-    found = log.clean(6000)
-    assert [(one.base_offset, one.horizon) for one in found] == [(2, 7000), (3, None)]
+    result = log.clean(6000)
+    assert [(segment.base_offset, segment.horizon) for segment in result] == [(2, 7000), (3, None)]
     assert log.aborted == []
     assert len(log.clean(6999)) == 2
-    assert [one.base_offset for one in log.clean(7000)] == [3]
+    assert [batch.base_offset for batch in log.clean(7000)] == [3]
 
 
 def test_aborted_record_does_not_replace_an_older_record_of_its_key(columnar: bool) -> None:
@@ -152,9 +152,9 @@ def test_commit_marker_stays_while_a_batch_of_its_transaction_stays(columnar: bo
 
     assert log.clean(5000)[1].horizon is None
     log.batches.append(data(2, (b"a", b"2")))
-    assert [one.base_offset for one in log.clean(5000)] == [1, 2]
+    assert [batch.base_offset for batch in log.clean(5000)] == [1, 2]
     assert log.clean(5000)[0].horizon == 6000
-    assert [one.base_offset for one in log.clean(6000)] == [2]
+    assert [batch.base_offset for batch in log.clean(6000)] == [2]
 
 
 def test_last_batch_of_an_active_producer_stays_as_an_empty_batch(columnar: bool) -> None:
@@ -166,14 +166,14 @@ def test_last_batch_of_an_active_producer_stays_as_an_empty_batch(columnar: bool
         active_producers={5: LastRecord(1, 1)},
     )
 
-    found = log.clean()
+    result = log.clean()
 
-    assert [(one.base_offset, one.producer, len(one.records)) for one in found] == [
+    assert [(one.base_offset, one.producer, len(one.records)) for one in result] == [
         (1, (5, 1, 11), 0),
         (2, (-1, -1, -1), 1),
     ]
     assert len(log.batches[0]) == HEADER_SIZE
-    assert log.clean() == found
+    assert log.clean() == result
     assert log.unchanged
 
 
@@ -185,9 +185,9 @@ def test_last_marker_of_an_active_producer_without_data_stays(columnar: bool) ->
     )
 
     log.clean(5000)
-    (found,) = log.clean(6000)
-    assert found.records == ()
-    assert log.clean(9000) == [found]
+    (result,) = log.clean(6000)
+    assert result.records == ()
+    assert log.clean(9000) == [result]
     log._changes["active_producers"] = {7: LastRecord(None, 1)}
     assert log.clean(9000) == []
 
@@ -195,9 +195,9 @@ def test_last_marker_of_an_active_producer_without_data_stays(columnar: bool) ->
 def test_last_batch_below_the_end_of_a_run_stays_as_an_empty_batch(columnar: bool) -> None:
     log = Log(data(0, (b"a", b"1")), data(1, (None, b"x")), columnar=columnar)
 
-    found = log.clean(upper=2)
+    result = log.clean(upper=2)
 
-    assert [(one.last_offset, len(one.records)) for one in found] == [(0, 1), (1, 0)]
+    assert [(batch.last_offset, len(batch.records)) for batch in result] == [(0, 1), (1, 0)]
 
 
 def test_log_whose_records_are_all_removed_becomes_an_empty_segment(columnar: bool) -> None:
@@ -216,9 +216,9 @@ def test_a_batch_that_loses_records_keeps_codec_and_timestamps(columnar: bool) -
     batch = data_batch(0, records, codec=Codec.ZSTD)
     log = Log(batch, columnar=columnar)
 
-    (found,) = log.clean()
+    (result,) = log.clean()
 
-    assert found.codec == Codec.ZSTD
-    assert [record[:2] for record in found.records] == [(n, 1000 - n) for n in range(40, 80)]
-    assert found.max_timestamp == 960
+    assert result.codec == Codec.ZSTD
+    assert [record[:2] for record in result.records] == [(n, 1000 - n) for n in range(40, 80)]
+    assert result.max_timestamp == 960
     assert header_of(log.batches[0]).last_offset == 79

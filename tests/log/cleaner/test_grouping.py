@@ -18,7 +18,7 @@ def groups(*segments: SealedFile, end: int = 1 << 40, upper: int = 1 << 40) -> l
 
 
 def test_a_group_is_at_most_as_large_as_a_segment() -> None:
-    found = groups(
+    result = groups(
         SealedFile(base_offset=0, size=50, index_size=0, time_index_size=0),
         SealedFile(base_offset=1, size=50, index_size=0, time_index_size=0),
         SealedFile(base_offset=2, size=1, index_size=0, time_index_size=0),
@@ -27,7 +27,7 @@ def test_a_group_is_at_most_as_large_as_a_segment() -> None:
         upper=10,
     )
 
-    assert found == [[0, 1], [2], [3], [4]]
+    assert result == [[0, 1], [2], [3], [4]]
 
 
 @pytest.mark.parametrize(("index", "time_index"), [(30, 0), (0, 30)])

@@ -37,10 +37,10 @@ async def compacted_log(path: Path) -> dict[str, str | None]:
         write(log, *((f"k{number}", None) for number in range(0, 100, 3)))
         await cleaner.clean_now(log)
     write(log, ("last", "1"))
-    found = await content(log)
+    result = await content(log)
     assert any(segment.sealed and not segment.size for segment in log.segments)
     await manager.close()
-    return found
+    return result
 
 
 def create_topic(kafka: BrokerProcess) -> None:
@@ -65,7 +65,7 @@ def read_topic(kafka: BrokerProcess) -> list[tuple[int, str, str | None]]:
     settings = {"bootstrap.servers": kafka.bootstrap, "group.id": "g", "enable.partition.eof": True}
     consumer = Consumer(settings)
     consumer.assign([TopicPartition(TOPIC, 0, 0)])
-    found: list[tuple[int, str, str | None]] = []
+    result: list[tuple[int, str, str | None]] = []
     ends = time.monotonic() + WAIT_S
     while time.monotonic() < ends:
         message = consumer.poll(1)
@@ -75,9 +75,9 @@ def read_topic(kafka: BrokerProcess) -> list[tuple[int, str, str | None]]:
             break  # the end of the partition
         value = message.value()
         text = None if value is None else value.decode()
-        found.append((message.offset(), message.key().decode(), text))
+        result.append((message.offset(), message.key().decode(), text))
     consumer.close()
-    return found
+    return result
 
 
 @pytest.mark.long

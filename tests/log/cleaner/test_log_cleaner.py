@@ -572,7 +572,7 @@ async def test_offset_gaps_of_a_compaction_are_not_damage_after_the_policy_becom
 
     assert await all_pairs(log) == before
 
-    assert not [one for one in caplog.records if one.levelno >= logging.ERROR]
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
 async def test_compacted_segment_without_timestamps_keeps_the_age_of_the_replaced_segments(
@@ -587,7 +587,7 @@ async def test_compacted_segment_without_timestamps_keeps_the_age_of_the_replace
     await new_cleaner(manager).clean_now(log)
 
     assert log.size < 1000
-    assert all(one.modified_ms() <= newest for one in log.segments if one.sealed)
+    assert all(segment.modified_ms() <= newest for segment in log.segments if segment.sealed)
 
 
 async def test_offset_gaps_of_a_run_that_a_policy_change_ended_are_not_damage(
@@ -607,4 +607,4 @@ async def test_offset_gaps_of_a_run_that_a_policy_change_ended_are_not_damage(
     await all_pairs(log)
 
     assert not manager.directories[0].cleaned(C0)
-    assert not [one for one in caplog.records if one.levelno >= logging.ERROR]
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]

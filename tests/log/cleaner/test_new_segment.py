@@ -51,17 +51,17 @@ def written(directory, found: list[bytes], per_flush: int = 7):
 
 @pytest.mark.parametrize("count", [0, 1, 2, 100])
 def test_new_segment_has_the_files_of_a_segment_made_by_appends(count: int) -> None:
-    found = batches(count)
+    result = batches(count)
     directory = new_directory()
-    group, _, pace = written(directory, found)
+    group, _, pace = written(directory, result)
     segment = run_now(Segment.create(new_directory(), 1000, 0))
     position = 0
-    for batch in found:
+    for batch in result:
         segment.wrote(position, [header_of(batch)], 200)
         position += len(batch)
     run_now(segment.write_indexes())
 
-    assert read_file(directory, JOB.name(1000, LOG)) == b"".join(found)
+    assert read_file(directory, JOB.name(1000, LOG)) == b"".join(result)
     for suffix in (INDEX, TIME_INDEX):
         want = read_file(segment.directory, f"00000000000000001000{suffix}")
         assert read_file(directory, JOB.name(1000, suffix)) == want

@@ -67,8 +67,8 @@ def test_cleaner_copies_old_messages_unchanged_and_compacts_the_batches(columnar
 
     done = run(directory, job)
 
-    found = read_file(directory, job.name(0, LOG))
-    assert found == b"".join([*old, latest, tail])
+    file = read_file(directory, job.name(0, LOG))
+    assert file == b"".join([*old, latest, tail])
     assert done.end_offset == 43
     assert done.stats.messages_read == 43
     assert done.stats.messages_written == 42

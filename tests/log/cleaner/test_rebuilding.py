@@ -23,10 +23,10 @@ def test_an_emptied_batch_keeps_offsets_and_producer() -> None:
         7, TWO, codec=Codec.GZIP, producer=PRODUCER, attributes=TRANSACTIONAL | LOG_APPEND_TIME
     )
 
-    header, found = emptied(header_of(batch))
+    header, result = emptied(header_of(batch))
 
-    check_crc(found, 0, header)
-    assert (len(found), read_header(found)) == (HEADER_SIZE, header)
+    check_crc(result, 0, header)
+    assert (len(result), read_header(result)) == (HEADER_SIZE, header)
     assert (header.base_offset, header.last_offset, header.leader_epoch) == (7, 8, 3)
     assert (header.producer_id, header.producer_epoch, header.base_sequence) == PRODUCER
     assert header.attributes == TRANSACTIONAL | LOG_APPEND_TIME
@@ -38,11 +38,11 @@ def test_rebuilt_batch_keeps_its_offsets_and_its_remaining_records() -> None:
     last = batch[HEADER_SIZE:][-len(batch[HEADER_SIZE:]) // 2 :]
     last = batch[HEADER_SIZE + 1 + batch[HEADER_SIZE] // 2 :]
 
-    header, found = rebuilt(header_of(batch), last, count=1, max_timestamp=20)
+    header, result = rebuilt(header_of(batch), last, count=1, max_timestamp=20)
 
-    check_crc(found, 0, header)
-    assert read_header(found) == header
-    assert seen(found).records == seen(batch).records[1:]
+    check_crc(result, 0, header)
+    assert read_header(result) == header
+    assert seen(result).records == seen(batch).records[1:]
     assert (header.base_offset, header.last_offset, header.base_timestamp) == (7, 8, 10)
 
 
@@ -58,12 +58,12 @@ def test_records_keep_their_timestamps_when_a_delete_horizon_is_set(
     old = header_of(batch)
 
     block = whole(shifted(batch[HEADER_SIZE:], len(times), old, base_timestamp=horizon))
-    header, found = rebuilt(
+    header, result = rebuilt(
         old, block, count=len(times), max_timestamp=max(times), delete_horizon=horizon
     )
 
     assert header.delete_horizon == horizon
-    assert seen(found).records == seen(batch).records
+    assert seen(result).records == seen(batch).records
 
 
 def test_records_of_a_batch_with_log_append_time_are_not_shifted() -> None:

@@ -23,11 +23,11 @@ NUMBERS = st.sampled_from([0, 1, 63, 64, 100, 127, 128, 8191, 8192, 20_000])
 @st.composite
 def records(draw: st.DrawFn) -> list[Record]:
     """Records whose numbers take one, two and three bytes."""
-    found = []
+    result = []
     offset = 5
     for _ in range(draw(st.integers(1, 5))):
         offset += draw(NUMBERS)
-        found.append(
+        result.append(
             Record(
                 offset=offset,
                 timestamp=draw(NUMBERS) * draw(st.sampled_from([1, 1 << 30])),
@@ -37,7 +37,7 @@ def records(draw: st.DrawFn) -> list[Record]:
             )
         )
         offset += 1
-    return found
+    return result
 
 
 def batch_of(data: bytes) -> Batch:
@@ -54,8 +54,12 @@ def columns() -> Columns:
 
 def results(strategy: Records, batches: list[Batch], start: int, last: int) -> object:
     count = finish(strategy.index(batches, start))
-    found = finish(strategy.filter(batches, last, 0))
-    return count, strategy.keys, [one._replace(unreadable=bool(one.unreadable)) for one in found]
+    result = finish(strategy.filter(batches, last, 0))
+    return (
+        count,
+        strategy.keys,
+        [segment._replace(unreadable=bool(segment.unreadable)) for segment in result],
+    )
 
 
 @hypothesis.given(
@@ -111,9 +115,9 @@ def test_large_batch_is_indexed_and_filtered_with_pauses(make) -> None:
 
     strategy = make()
     assert finish(strategy.index([batch], 0), steps) == (1, None)
-    (found,) = finish(strategy.filter([batch], 2999, 0), steps)
+    (result,) = finish(strategy.filter([batch], 2999, 0), steps)
 
-    assert (found.kept, found.tombstones) == (1000, True)
+    assert (result.kept, result.tombstones) == (1000, True)
     assert all(isinstance(step, Pause) for step in steps)
     if isinstance(strategy, Rows):
         assert len(steps) >= 8
@@ -200,7 +204,7 @@ def test_filtering_stops_at_a_bounded_size_of_record_content(make) -> None:
     strategy = make()
     finish(strategy.index(batches, 0))
 
-    found = finish(strategy.filter(batches, 10, 0))
+    result = finish(strategy.filter(batches, 10, 0))
 
-    assert len(found) == 2
-    assert [one.kept for one in found] == [1, 1]
+    assert len(result) == 2
+    assert [one.kept for one in result] == [1, 1]

@@ -74,7 +74,7 @@ async def test_log_is_unchanged_after_its_cleaning_worker_is_killed(tmp_path, ca
 
 def workers_with_files(path):
     """Processes, other than this one, with open files in a directory."""
-    found = set()
+    result = set()
     for pid in filter(str.isdecimal, os.listdir("/proc")):
         if int(pid) == os.getpid():
             continue
@@ -83,8 +83,8 @@ def workers_with_files(path):
         except OSError:
             continue
         if any(name.startswith(str(path)) for name in names):
-            found.add(int(pid))
-    return found
+            result.add(int(pid))
+    return result
 
 
 @pytest.mark.slow
@@ -125,8 +125,12 @@ async def test_worker_of_a_deleted_log_ends_and_spares_the_new_log_of_its_name(t
 
 
 def a_job(directory):
-    records = [Record(timestamp=1, key=b"k%d" % (one % 9), value=bytes(50)) for one in range(90)]
-    batches = [data_batch(10 * one, records[10 * one : 10 * one + 10]) for one in range(9)]
+    records = [
+        Record(timestamp=1, key=b"k%d" % (number % 9), value=bytes(50)) for number in range(90)
+    ]
+    batches = [
+        data_batch(10 * number, records[10 * number : 10 * number + 10]) for number in range(9)
+    ]
     segments = write_segments(directory, {0: batches})
     return CleaningJob(
         rules=rules(), segments=segments, first_dirty_offset=0, first_uncleanable_offset=90

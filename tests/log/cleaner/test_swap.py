@@ -75,11 +75,11 @@ async def test_a_lease_on_a_replaced_segment_stays_readable(autojump_clock, worl
 @pytest.mark.slow
 async def test_concurrent_reads_see_the_same_values_during_swaps(autojump_clock, world):
     manager, log = await prepared(world)
-    found = []
+    result = []
 
     async def keep_reading():
         while True:
-            found.append(without_tombstones(await content(log)))
+            result.append(without_tombstones(await content(log)))
             await trio.sleep(0.01)
 
     async with trio.open_nursery() as nursery:
@@ -89,8 +89,8 @@ async def test_concurrent_reads_see_the_same_values_during_swaps(autojump_clock,
             await new_cleaner(manager).clean_now(log)
         nursery.cancel_scope.cancel()
 
-    assert len(found) > 10
-    assert all(one == living(mixed(60)) for one in found)
+    assert len(result) > 10
+    assert all(one == living(mixed(60)) for one in result)
     assert log.failed is None
 
 
@@ -110,7 +110,7 @@ async def test_run_is_discarded_when_the_log_is_truncated_meanwhile(autojump_clo
         await truncate_to(log, 20)
 
     assert done == [None]
-    assert [one.offset for one in await read_all(log)] == list(range(20))
+    assert [record.offset for record in await read_all(log)] == list(range(20))
     assert not cleaner.states.uncleanable
     assert not [name for name in log.directory.names() if name.endswith(".cleaned")]
 
@@ -221,17 +221,17 @@ def test_power_loss_at_any_call_of_a_run_keeps_the_last_values(kept, size):
         universe.fault = lambda *_: None
         again = await managed(universe.machine("broker"), fresh=False)
         log = again.get(C0)
-        found = without_tombstones(await content(log))
+        result = without_tombstones(await content(log))
         await new_cleaner(again).clean_now(log)
-        return log, found, without_tombstones(await content(log))
+        return log, result, without_tombstones(await content(log))
 
     expected = living([*pairs, ("end", "1")])
     step = size(29, 1)
     number = 0  # without a loss, which counts the calls
     while number <= calls:
-        log, found, later = run_simulated(partial(lives, number=number), number)
+        log, result, later = run_simulated(partial(lives, number=number), number)
         assert (log.start_offset, log.end_offset) == (0, 61), number
-        assert found == expected, number
+        assert result == expected, number
         assert later == expected, number
         number += step if number else 1 + offset_below(step)
     assert calls > 100
@@ -288,8 +288,8 @@ def test_crashes_neither_lose_a_value_nor_restore_a_removed_value(seeds):
                 if log.start_offset:  # the name of the first segment was never durable
                     assert not synced
                     return runs
-                found = without_tombstones(await content(log))
-                assert found == living(pairs[: log.end_offset]), (found, pairs)
+                result = without_tombstones(await content(log))
+                assert result == living(pairs[: log.end_offset]), (result, pairs)
                 del pairs[log.end_offset :]
                 synced = log.end_offset
             world.crash(power=False)
@@ -334,14 +334,14 @@ async def handmade(world, *, size=0):
 
 def changes_of_names(world):
     """Renames by their new suffix, and syncs of names, in order."""
-    found = []
+    result = []
     for line in world.universe.trace:
         *_, call, path, _ = line.split()
         if call == "sync_directory":
-            found.append("sync")
+            result.append("sync")
         elif call == "rename" and "/c-0" in path:
-            found.append(path.rpartition("/")[2])
-    return found
+            result.append(path.rpartition("/")[2])
+    return result
 
 
 @pytest.mark.parametrize("empty", [True, False])
@@ -356,11 +356,11 @@ async def test_swap_renames_files_in_an_order_that_recovery_can_complete(
 
     await swap_in(log, job, group, old=old, end_offset=old[2].base_offset)
 
-    found = changes_of_names(world)
+    result = changes_of_names(world)
     new, first = f"{0:020}", f"{0:020}"
     indexes = [f"{new}.index.x.cleaned", f"{new}.timeindex.x.cleaned"]
     swapped = [f"{new}.index.swap", f"{new}.timeindex.swap"]
-    assert found == [
+    assert result == [
         *indexes,
         *(["sync"] if empty else []),  # then the log file, whose name decides
         f"{new}.log.x.cleaned",
@@ -419,7 +419,7 @@ async def test_swap_renames_no_file_after_the_log_is_deleted(autojump_clock, wor
         assert number <= 7
 
     assert log.closed
-    assert [one for one in changes_of_names(world) if one != "sync"] == []
+    assert [name for name in changes_of_names(world) if name != "sync"] == []
     assert not manager.directories[0].offline
 
 

@@ -81,10 +81,10 @@ async def test_power_loss_after_the_close_loses_no_record(autojump_clock, world)
 
     world = world.universe.machine(world.name)
     world.universe.trace.clear()
-    found = await again(world)
-    assert [directory.clean for directory in found.directories] == [True]
+    result = await again(world)
+    assert [directory.clean for directory in result.directories] == [True]
     for partition in MANY:
-        log = found.get(partition)
+        log = result.get(partition)
         assert offsets(await read_all(log)) == [0, 1, 2]
         assert (log.topic_id, log.recovery_point, log.leader_epoch) == (TOPIC_ID, 3, 1)
         assert log.producers.get(7).last_sequence == 2
@@ -118,10 +118,10 @@ async def test_log_closed_before_a_crash_ignores_checkpoints_of_a_deleted_log_of
     await logs.close()
     world.universe.fault = lambda machine, call, target: None
 
-    found = await again(world)
-    assert not found.directories[0].clean
+    result = await again(world)
+    assert not result.directories[0].clean
     for partition in MANY:
-        assert offsets(await read_all(found.get(partition))) == [0, 1, 2]
+        assert offsets(await read_all(result.get(partition))) == [0, 1, 2]
 
 
 async def test_logs_closed_together_can_be_opened_and_appended_to_again(
@@ -183,10 +183,10 @@ def test_crash_during_the_close_loses_no_durable_record(after_s, power) -> None:
 
         await run_until_crash(world, lambda _: logs.close(), after_s, power=power)
 
-        found = await again(universe.machine("broker"))
-        least = 4 if found.directories[0].clean else 3
+        result = await again(universe.machine("broker"))
+        least = 4 if result.directories[0].clean else 3
         for partition in MANY:
-            log = found.get(partition)
+            log = result.get(partition)
             assert log.end_offset >= least
             assert offsets(await read_all(log)) == list(range(log.end_offset))
             assert log.topic_id == TOPIC_ID
@@ -204,9 +204,9 @@ async def test_logs_closed_on_a_real_disk_are_loaded_again(tmp_path) -> None:
 
     await logs.close()
 
-    found = LogManager(world, [path], Node("broker", "broker"))
-    await start(found, config=SMALL)
-    assert found.directories[0].clean
+    result = LogManager(world, [path], Node("broker", "broker"))
+    await start(result, config=SMALL)
+    assert result.directories[0].clean
     for partition in MANY:
-        assert offsets(await read_all(found.get(partition))) == [0, 1, 2]
-    await found.close()
+        assert offsets(await read_all(result.get(partition))) == [0, 1, 2]
+    await result.close()

@@ -152,16 +152,16 @@ async def test_new_log_during_an_append_is_not_synced_with_its_group(
 ):
     one, other, third = make(await started_at(world))
     append(one, batch())
-    found = []
+    result = []
 
     async def sync_them():
-        found.extend(await sync_new([one, other, third]))
+        result.extend(await sync_new([one, other, third]))
 
     async with other.writer.turn("append"):
         nursery.start_soon(sync_them)
         await trio.sleep(5)
 
-    assert found == [other]
+    assert result == [other]
 
     assert not one.unsynced.new
     assert one.recovery_point == 0

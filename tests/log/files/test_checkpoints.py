@@ -22,10 +22,10 @@ async def test_checkpoint_file_of_apache_kafka_is_read(autojump_clock, world):
     root = world.directory("/data", create=True)
     await fill(root, sample("log_dir_root")[""])
 
-    found = await read_offsets(root, RECOVERY_POINTS)
+    offsets = await read_offsets(root, RECOVERY_POINTS)
 
-    assert len(found) == 13
-    assert found[TopicPartition("__consumer_offsets", 0)] == 41
+    assert len(offsets) == 13
+    assert offsets[TopicPartition("__consumer_offsets", 0)] == 41
 
 
 async def test_written_offsets_are_read_again(autojump_clock, world):

@@ -210,9 +210,9 @@ async def test_random_reads_of_many_segments_keep_within_the_budget(autojump_clo
     for _ in range(600):
         offset = chance.randrange(SEGMENTS)
         if chance.random() < 0.5:
-            found = read(log, offset, 1 << 20, log.end_offset)
-            assert len(found) == SIZE
-            found.release()
+            result = read(log, offset, 1 << 20, log.end_offset)
+            assert len(result) == SIZE
+            result.release()
         else:
             content = await read_bytes(log, offset, SIZE)
             assert int.from_bytes(content[:8], "big") == offset
@@ -226,20 +226,20 @@ async def test_random_reads_of_many_segments_keep_within_the_budget(autojump_clo
 async def test_concurrent_cold_reads_succeed_with_a_budget_of_one_file(autojump_clock, world):
     files = OpenFiles(1)
     log = await sealed_log(world, files, segments=40)
-    found: list[int] = []
+    result: list[int] = []
     for segment in log.segments:
         segment.file.chill()
 
     async def read(offset: int) -> None:
         for number in range(offset, offset + 5):
             content = await read_bytes(log, number, SIZE)
-            found.append(int.from_bytes(content[:8], "big"))
+            result.append(int.from_bytes(content[:8], "big"))
 
     async with trio.open_nursery() as nursery:
         for offset in range(0, 40, 5):
             nursery.start_soon(read, offset)
 
-    assert sorted(found) == list(range(40))
+    assert sorted(result) == list(range(40))
     assert log.failed is None
 
 
@@ -383,8 +383,8 @@ async def test_read_without_a_descriptor_fails_retriably_and_the_log_does_not_fa
 
     for ask in (read, slice_of):
         with pytest.raises(KafkaError, match="REPLICA_NOT_AVAILABLE"):
-            found = ask(log, 5, SIZE, log.end_offset)
-            await found
+            result = ask(log, 5, SIZE, log.end_offset)
+            await result
     assert log.failed is None
     allow(world)
 
@@ -443,13 +443,13 @@ async def test_a_truncation_without_a_descriptor_changes_nothing(autojump_clock,
 
 def descriptors_in(path: str) -> int:
     """How many descriptors of this process are of files in `path`."""
-    found = 0
+    result = 0
     for name in os.listdir("/proc/self/fd"):
         try:
-            found += os.readlink(f"/proc/self/fd/{name}").startswith(path)
+            result += os.readlink(f"/proc/self/fd/{name}").startswith(path)
         except FileNotFoundError:  # the descriptor that listed them
             continue
-    return found
+    return result
 
 
 @pytest.mark.slow

@@ -14,9 +14,9 @@ def index(world):
 async def test_offset_index_returns_the_last_entry_at_or_below_the_offset(autojump_clock, world):
     offsets = index(world)
 
-    found = [run_now(offsets.position(offset)) for offset in (1000, 1009, 1010, 1029, 9999)]
+    result = [run_now(offsets.position(offset)) for offset in (1000, 1009, 1010, 1029, 9999)]
 
-    assert found == [0, 0, 100, 200, 500]
+    assert result == [0, 0, 100, 200, 500]
     assert offsets.last == (1050, 500)
 
 

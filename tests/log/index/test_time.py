@@ -21,9 +21,9 @@ async def test_time_index_takes_only_timestamps_larger_than_the_last(autojump_cl
 async def test_offset_before_is_the_last_entry_with_a_smaller_timestamp(autojump_clock, world):
     times = index(world)
 
-    found = [run_now(times.offset_before(timestamp)) for timestamp in (0, 50, 51, 70, 71, 999)]
+    result = [run_now(times.offset_before(timestamp)) for timestamp in (0, 50, 51, 70, 71, 999)]
 
-    assert found == [1000, 1000, 1003, 1003, 1010, 1020]
+    assert result == [1000, 1000, 1003, 1003, 1010, 1020]
 
 
 async def test_cut_removes_entries_at_or_above_its_offset(autojump_clock, world):

@@ -14,9 +14,9 @@ async def test_only_logs_selected_by_the_caller_are_described(world, autojump_cl
     for partition in (T0, T1):
         logs.create(partition, TOPIC_ID, LogConfig())
 
-    (found,) = whole(describe_logs(logs, logs.directories[0], lambda at: at == T1))
+    (result,) = whole(describe_logs(logs, logs.directories[0], lambda at: at == T1))
 
-    assert (found.partition, found.size, found.lag, found.is_future) == (T1, 0, 0, False)
+    assert (result.partition, result.size, result.lag, result.is_future) == (T1, 0, 0, False)
 
 
 async def test_space_is_unknown_if_the_disk_does_not_answer_within_five_seconds(

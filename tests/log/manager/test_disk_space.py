@@ -31,9 +31,12 @@ async def watch(autojump_clock, world):
 
 
 def lines(caplog):
-    found = [(one.msg, one.fields["free_mib"], one.fields["full_in"]) for one in caplog.records]
+    result = [
+        (record.msg, record.fields["free_mib"], record.fields["full_in"])
+        for record in caplog.records
+    ]
     caplog.clear()
-    return found
+    return result
 
 
 async def test_low_disk_space_is_logged_once_below_the_limit_and_again_below_half(
@@ -48,7 +51,7 @@ async def test_low_disk_space_is_logged_once_below_the_limit_and_again_below_hal
     await watch.free(60, after_s=3000)
     assert not lines(caplog)
     await watch.free(49, after_s=3000)
-    assert [one[:2] for one in lines(caplog)] == [("disk nearly full", 49)]
+    assert [line[:2] for line in lines(caplog)] == [("disk nearly full", 49)]
     assert watch.space.figures() == {"/data": 4.9}
 
 
@@ -63,13 +66,13 @@ async def test_recovered_disk_space_is_logged(autojump_clock, watch, caplog):
     caplog.set_level("INFO")
     await watch.free(50)
     await watch.free(105)  # not much above the limit: it would come and go
-    assert [one[:2] for one in lines(caplog)] == [("disk nearly full", 50)]
+    assert [line[:2] for line in lines(caplog)] == [("disk nearly full", 50)]
 
     await watch.free(500)
 
     assert lines(caplog) == [("disk has space again", 500, "unknown")]
     await watch.free(90, after_s=30_000)
-    assert [one[0] for one in lines(caplog)] == ["disk nearly full"]
+    assert [line[0] for line in lines(caplog)] == ["disk nearly full"]
 
 
 async def test_limit_of_zero_disables_disk_space_warnings(autojump_clock, watch, caplog):

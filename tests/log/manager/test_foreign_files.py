@@ -51,8 +51,8 @@ async def test_foreign_files_are_kept_and_logged_once(autojump_clock, world, cap
 
     assert [log.partition for log in again.logs] == [T0]
     assert again.get(T0).end_offset == 1
-    foreign = [one.fields for one in caplog.records if one.msg == "foreign file ignored"]
-    assert sorted(one["path"] for one in foreign) == [
+    foreign = [record.fields for record in caplog.records if record.msg == "foreign file ignored"]
+    assert sorted(row["path"] for row in foreign) == [
         "/data/backup-2024",
         "/data/notes.txt",
         "/data/photos",

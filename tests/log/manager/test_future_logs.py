@@ -55,8 +55,8 @@ async def next_life(
 
 def names(world, path: str) -> list[str]:
     """Return the names of partitions' directories, with their marks."""
-    found = [name for name in world.directory(path).names() if name.startswith("t-0")]
-    return [name[:3] + (name[name.rindex("-") :] if "." in name else "") for name in found]
+    result = [name for name in world.directory(path).names() if name.startswith("t-0")]
+    return [name[:3] + (name[name.rindex("-") :] if "." in name else "") for name in result]
 
 
 async def test_future_log_is_separate_from_the_log_of_its_partition(world, autojump_clock) -> None:

@@ -157,18 +157,18 @@ def test_all_synced_records_are_loaded_after_any_crash(size):
         world = universe.machine("broker")
         manager = LogManager(world, ["/data"], Node("broker", "broker"))
         await start(manager)
-        found = {log.partition: (log, offsets(await read_all(log))) for log in manager.logs}
-        return acked, manager, found
+        result = {log.partition: (log, offsets(await read_all(log))) for log in manager.logs}
+        return acked, manager, result
 
     for seed in range(size(30, 1000)):
-        acked, manager, found = run_simulated(lives, seed, moody=True)
+        acked, manager, result = run_simulated(lives, seed, moody=True)
         assert not manager.offline_paths, seed
         assert not any(directory.offline for directory in manager.directories), seed
-        for log, seen in found.values():
+        for log, seen in result.values():
             assert seen == list(range(log.start_offset, log.end_offset)), seed
         for partition, end in acked.items():
             if end is not None:
-                assert found[partition][0].end_offset >= end, (seed, partition)
+                assert result[partition][0].end_offset >= end, (seed, partition)
 
 
 def test_power_loss_after_a_clean_stop_changes_no_file_of_a_log():
@@ -275,7 +275,7 @@ async def test_each_directory_has_the_configured_number_of_threads(tmp_path):
     manager = LogManager(RealWorld(SkippingClock()), paths, Node("b", "broker"), threads=9)
 
     def tokens():
-        return [one.root._volume.limiter.total_tokens for one in manager.directories]
+        return [directory.root._volume.limiter.total_tokens for directory in manager.directories]
 
     await manager.open()
     try:
@@ -300,7 +300,7 @@ async def test_log_is_created_in_the_directory_with_the_fewest_logs_not_cordoned
 
     for at in logs:
         manager.create(at, TOPIC_ID, SMALL)
-    counts = [len(one.logs) for one in manager.directories]
+    counts = [len(directory.logs) for directory in manager.directories]
     manager.cordon(["*"])
     for number in range(3):
         manager.create(TopicPartition("v", number), TOPIC_ID, SMALL)

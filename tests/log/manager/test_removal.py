@@ -25,7 +25,7 @@ async def test_a_deleted_log_frees_its_name_at_once_and_its_files_later(autojump
     manager = await started(world)
     log = manager.create(T0, TOPIC_ID, SMALL)
     append(log, batch())
-    found = read(log, 0, 100, 1)
+    result = read(log, 0, 100, 1)
 
     manager.delete(T0)
     new = manager.create(T0, TOPIC_ID, SMALL)
@@ -38,8 +38,8 @@ async def test_a_deleted_log_frees_its_name_at_once_and_its_files_later(autojump
     await trio.sleep(60)
     assert await manager.removal.remove_due() is None
     assert marked[0] not in root.names()
-    assert not found.lease.cut
-    found.release()
+    assert not result.lease.cut
+    result.release()
 
 
 async def test_directory_marked_deleted_before_a_start_is_removed_after_it(autojump_clock, world):

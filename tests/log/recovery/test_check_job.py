@@ -24,11 +24,11 @@ async def test_segment_check_in_a_worker_process_equals_the_check_in_the_loop(tm
     end = await check_segment(segment, checked, 100, see=lambda _, header: seen.append(header))
 
     async with world.kept_workers():
-        found = await world.run_in_process(check_in_job, str(tmp_path), 0, CheckProgress(0), 100)
+        result = await world.run_in_process(check_in_job, str(tmp_path), 0, CheckProgress(0), 100)
 
-    assert (found.end, found.checked) == (end, checked) == (len(content), checked)
-    assert found.summary == segment.summary()
-    assert found.epochs == ((0, 0), (1, 6), (2, 12))
+    assert (result.end, result.checked) == (end, checked) == (len(content), checked)
+    assert result.summary == segment.summary()
+    assert result.epochs == ((0, 0), (1, 6), (2, 12))
     segment.close()
 
 
@@ -38,6 +38,6 @@ async def test_segment_check_continues_from_the_epoch_of_the_previous_segment(
     root = world.directory("/data", create=True)
     await fill(root, {NAME: b"".join(BATCHES)})
 
-    found = whole(check_in_job(root, 0, CheckProgress(0, epoch=1), 100))
+    result = whole(check_in_job(root, 0, CheckProgress(0, epoch=1), 100))
 
-    assert found.end == 0  # its first batch is of an older epoch
+    assert result.end == 0  # its first batch is of an older epoch

@@ -41,13 +41,13 @@ async def test_every_record_of_partitions_of_apache_kafka_is_read(
 ):
     log = await sample_log(world, archive, folder, clean=clean)
 
-    found = offsets(await read_all(log))
+    result = offsets(await read_all(log))
 
-    assert found == sorted(set(found))
-    ends = max(offset for offset in found) + 1
+    assert result == sorted(set(result))
+    ends = max(offset for offset in result) + 1
     assert ends == log.end_offset
     if folder in RECORDS and archive != "running_indexes":
-        assert len(found) == RECORDS[folder]
+        assert len(result) == RECORDS[folder]
 
 
 @pytest.mark.parametrize(("archive", "folder"), SAMPLES)
@@ -101,7 +101,10 @@ async def test_open_and_aborted_transactions_are_the_same_with_and_without_snaps
     aborted = await perform_in_threads(log, lambda: find_aborted(log.segments, 0, log.end_offset))
 
     assert log.last_stable_offset < log.end_offset
-    assert [(one.first_offset, one.last_offset) for one in aborted] == [(6, 11), (18, 28)]
+    assert [(transaction.first_offset, transaction.last_offset) for transaction in aborted] == [
+        (6, 11),
+        (18, 28),
+    ]
 
 
 async def test_segments_after_a_torn_segment_are_dropped_in_a_compacted_log_too(
@@ -327,13 +330,13 @@ def test_synced_records_survive_any_crash_and_the_log_has_no_gaps(power, size):
         root = world.directory("/t-0", create=True)
         config = LogConfig(segment_bytes=3000, index_interval_bytes=300)
         log = await open_log(world, root, PARTITION, config=config)
-        found = offsets(await read_all(log))
+        result = offsets(await read_all(log))
         batches = await scan(log)
-        return acked[0], found, log, batches
+        return acked[0], result, log, batches
 
     for seed in range(size(40, 1000)):
-        acked, found, log, batches = run_simulated(lives, seed, moody=True)
-        assert found == list(range(log.end_offset)), seed
+        acked, result, log, batches = run_simulated(lives, seed, moody=True)
+        assert result == list(range(log.end_offset)), seed
         assert log.end_offset >= acked, seed
         starts: dict[int, int] = {}
         for _, _, header in batches:

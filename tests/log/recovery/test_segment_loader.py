@@ -192,8 +192,8 @@ def described(log):
     return (
         log.end_offset,
         log.epochs.rows,
-        sorted(one.producer_id for one in log.producers),
-        [(one.base_offset, one.size, one.max_timestamp) for one in log.segments],
+        sorted(producer.producer_id for producer in log.producers),
+        [(segment.base_offset, segment.size, segment.max_timestamp) for segment in log.segments],
         log.segments.active.summary(),
     )
 
@@ -228,9 +228,9 @@ async def test_a_segment_whose_worker_was_killed_is_checked_in_the_loop(
         return OSError(3, "killed") if len(calls) > after else None
 
     world.universe.fault = kill
-    found = await again(world, log, worker_bytes=1)
+    result = await again(world, log, worker_bytes=1)
 
-    assert described(found) == before
+    assert described(result) == before
     assert "segment checked again" in caplog.text
 
 

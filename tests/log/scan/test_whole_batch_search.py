@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.records.kit import encode_batch
 from trio_kafka.errors import KafkaError
-from trio_kafka.log.scan.whole_batch_search import WholeBatchSearch, read_and_search
+from trio_kafka.log.scan.whole_batch_search import Search, WholeBatchSearch
 from trio_kafka.records.batch import Record
 from trio_kafka.records.header import HEADER_SIZE, check_crc, read_header
 
@@ -36,6 +36,17 @@ class Reads:
         view = memoryview(self.content)[position : position + size]
         self.total += len(view)
         return view
+
+
+def read_and_search(search: Search, read: Reads) -> int | None:
+    """Perform a search with reads of a content."""
+    try:
+        span = next(search)
+        while True:
+            span = search.send(read(span.position, span.size))
+    except StopIteration as stop:
+        position: int | None = stop.value
+        return position
 
 
 def find(
@@ -134,13 +145,13 @@ def test_searches_of_a_file_share_one_budget_of_bytes_read() -> None:
     content = b"".join(junk + batch(offset) for offset in range(100)) + bytes(4 * MIB)
     reads = Reads(content)
     search = WholeBatchSearch(len(content))
-    position, found = 0, 0
+    position, result = 0, 0
 
     while (whole := read_and_search(search.find(position, 0), reads)) is not None:
-        found += 1
+        result += 1
         position = whole + len(batch(0))
 
-    assert found == 100  # a small batch costs less than what its search has earned
+    assert result == 100  # a small batch costs less than what its search has earned
     assert reads.total <= 128 * MIB + 10 * len(content)
 
 
@@ -168,9 +179,9 @@ PIECES = st.one_of(
 def test_search_finds_the_same_batch_as_a_trial_of_each_position(
     content: bytes, next_offset: int, least_epoch: int
 ) -> None:
-    found = find(content, next_offset=next_offset, least_epoch=least_epoch)
+    result = find(content, next_offset=next_offset, least_epoch=least_epoch)
 
-    assert found == next(whole_positions(content, next_offset, least_epoch), None)
+    assert result == next(whole_positions(content, next_offset, least_epoch), None)
 
 
 def whole_positions(content: bytes, next_offset: int, least_epoch: int) -> Iterator[int]:

@@ -16,5 +16,5 @@ def test_a_null_struct_in_a_tagged_field_is_written_as_a_zero_byte() -> None:
     assert to_bytes(none, 0)[-4:] == b"\x01\x00\x01\x00"
     for value in (none, some):
         content = to_bytes(value, 0)
-        found, end = decoder(ConsumerGroupMemberMetadataValue, 0)(content)
-        assert (found, end) == (value, len(content))
+        result, end = decoder(ConsumerGroupMemberMetadataValue, 0)(content)
+        assert (result, end) == (value, len(content))

@@ -93,10 +93,10 @@ def logs(draw: st.DrawFn, codecs: Sequence[Codec] = tuple(Codec)) -> bytes:
     log = b""
     # Many batches take the lockstep, few a plain loop.
     for _ in range(draw(st.sampled_from([1, 2, 5, 40]))):
-        found = draw(st.lists(records(), max_size=6)) * draw(st.sampled_from([1, 1, 1, 20]))
+        result = draw(st.lists(records(), max_size=6)) * draw(st.sampled_from([1, 1, 1, 20]))
         offset = base
         batch = []
-        for record in found:
+        for record in result:
             offset += draw(st.sampled_from([1, 1, 1, 2, 100]))
             batch.append(
                 Record(

@@ -44,31 +44,31 @@ def log_of(events: list[Event]) -> bytes:
 def aborted_in(log: bytes) -> list[tuple[int, int]]:
     """What a broker says of the transactions of a log: producer and first offset of each abort."""
     begun: dict[int, int] = {}
-    found = []
+    result = []
     for position, header in iterate_headers(log):
         if header.is_control:
             (record,) = read_records(log, position, header)
             marker = read_marker(record)
             first = begun.pop(header.producer_id, None)
             if marker is not None and not marker.committed and first is not None:
-                found.append((header.producer_id, first))
+                result.append((header.producer_id, first))
         elif header.is_transactional:
             begun.setdefault(header.producer_id, header.base_offset)
-    return found
+    return result
 
 
 def kept(events: list[Event]) -> list[int]:
     """Offsets of what a reader of committed data sees: written by hand, from the end."""
     aborting: set[int] = set()
-    found = []
+    result = []
     for offset, (what, producer) in reversed(list(enumerate(events))):
         if what == "abort":
             aborting.add(producer)
         elif what == "commit":
             aborting.discard(producer)
         elif what == "plain" or producer not in aborting:
-            found.append(offset)
-    return found[::-1]
+            result.append(offset)
+    return result[::-1]
 
 
 def offsets(log: bytes, aborted: list[tuple[int, int]], start: int = 0) -> list[int]:
@@ -134,11 +134,11 @@ def test_records_of_transactions_aborted_in_a_kafka_log_are_skipped() -> None:
     aborted = aborted_in(TXN)
     every = [row["offset"] for row in flat(expected(TXN))]
 
-    found = offsets(TXN, aborted)
+    result = offsets(TXN, aborted)
 
     assert aborted
-    assert set(found) < set(every)
-    assert found == [
+    assert set(result) < set(every)
+    assert result == [
         record.offset
         for position, header in iterate_headers(TXN)
         if not header.is_control
@@ -166,13 +166,13 @@ def test_malformed_abort_marker_is_reported_with_its_position(key: bytes | None)
     )
     walked = walk(memoryview(log), END)
 
-    found, error = find_aborted(
+    result, error = find_aborted(
         memoryview(log),
         walked.positions,
         gather_headers(memoryview(log), walked.positions),
         aborted=[(1, 0)],
     )
 
-    assert found.tolist() == [True, False]
+    assert result.tolist() == [True, False]
     assert error is not None
     assert error.position == walked.positions[1]

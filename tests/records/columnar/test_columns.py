@@ -8,8 +8,8 @@ MEMORY = pa.py_buffer(b"abcdefgh\xff")
 
 
 def slices(*pairs: tuple[int, int]) -> Slices:
-    found = np.array(pairs, np.int64).reshape(-1, 2)
-    return Slices(found[:, 0], found[:, 1])
+    result = np.array(pairs, np.int64).reshape(-1, 2)
+    return Slices(result[:, 0], result[:, 1])
 
 
 def test_take_bytes_returns_the_sliced_bytes_with_nulls_for_negative_lengths() -> None:

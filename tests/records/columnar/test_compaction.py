@@ -42,9 +42,9 @@ def test_compaction_keeps_records_after_the_last_indexed_offset() -> None:
     compaction = Compaction(1 << 16, 0.9)
     later = batch(5, (b"a", None), (None, b"x"), (b"a", b"1"))
 
-    (found,) = compaction.filter(*parts(later), 4, now_ms=0)
+    (result,) = compaction.filter(*parts(later), 4, now_ms=0)
 
-    assert found == (3, 0, True, 102, later[1])
+    assert result == (3, 0, True, 102, later[1])
 
 
 def test_compaction_does_not_index_records_before_the_start_offset() -> None:

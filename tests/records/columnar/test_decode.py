@@ -85,9 +85,9 @@ def test_columnar_decode_returns_the_same_rows_as_the_row_codec(
 @given(logs(codecs=[Codec.NONE, Codec.GZIP, Codec.LZ4, Codec.ZSTD]))  # it reads no empty snappy
 def test_columnar_decode_returns_the_same_rows_as_aiokafka(log: bytes) -> None:
     batches = MemoryRecords(log)
-    found: list[Row] = []
+    result: list[Row] = []
     while batches.has_next():
-        found += (
+        result += (
             {
                 "key": one.key,
                 "value": one.value,
@@ -97,7 +97,7 @@ def test_columnar_decode_returns_the_same_rows_as_aiokafka(log: bytes) -> None:
             for one in batches.next_batch()
         )
 
-    assert decoded(log, columns=["key", "value", "offset", "headers"]) == found
+    assert decoded(log, columns=["key", "value", "offset", "headers"]) == result
 
 
 @pytest.mark.slow
@@ -108,9 +108,9 @@ def test_decoded_rows_stay_unchanged_when_window_memory_is_reused(codec: Codec) 
         for n in range(20)
     ]
 
-    found = list(decode(b"".join(batches), at=TopicPartition("t", 7), columns=["value"]))
+    result = list(decode(b"".join(batches), at=TopicPartition("t", 7), columns=["value"]))
 
-    values = [value for batch in found for value in batch.column("value").to_pylist()]
+    values = [value for batch in result for value in batch.column("value").to_pylist()]
     assert values == [bytes([n]) * 1000 for n in range(20) for _ in range(1000)]
 
 
@@ -239,20 +239,20 @@ def test_nearly_valid_records_give_corruption_or_the_result_of_the_row_codec(
 
 def assert_like_row_codec(log: bytes) -> None:
     """Hold the rows before the first lie, and its position; we may refuse more than that codec."""
-    wanted, lie = read_until_error(expected(log))
-    found, error = read_until_error(
+    required, lie = read_until_error(expected(log))
+    result, error = read_until_error(
         rows_of([batch]) for batch in decode(log, at=TopicPartition("t", 7), check_crcs=False)
     )
 
     if error is None:
         # Kafka takes header names that are no UTF-8, and so do we.
-        assert (lie is None and found == wanted) or "utf-8" in str(lie)
+        assert (lie is None and result == required) or "utf-8" in str(lie)
         return
     assert isinstance(error, CorruptBatchError)
     assert f"{error.position}" in str(error)
-    assert found == wanted[: len(found)]
+    assert result == required[: len(result)]
     if lie is not None:
-        assert (found, error.code) == (wanted, lie.code)
+        assert (result, error.code) == (required, lie.code)
 
 
 def read_until_error(batches: Iterable[Iterable[Row]]) -> tuple[list[Row], KafkaError | None]:

@@ -21,8 +21,8 @@ def columns_of(found: list[Record]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(
         {
             "key": pa.array([one.key for one in found], pa.binary()),
-            "value": pa.array([one.value for one in found], pa.binary()),
-            "timestamp": pa.array([one.timestamp for one in found], pa.int64()),
+            "value": pa.array([record.value for record in found], pa.binary()),
+            "timestamp": pa.array([record.timestamp for record in found], pa.int64()),
             "headers": pa.array(
                 [[{"key": key, "value": value} for key, value in one.headers] for one in found],
                 PAIRS,
@@ -80,29 +80,29 @@ def test_encoded_rows_decode_to_the_same_values_and_encode_to_the_same_bytes(
     )
     log = b"".join(batch.data for batch in first)
 
-    found = [(row["key"], row["value"], row["timestamp"]) for row in decoded(log)]
+    result = [(row["key"], row["value"], row["timestamp"]) for row in decoded(log)]
     again = [
         encode(one, timestamp_ms=0, batch_bytes=1 << 20)
         for batch in first
         for one in decode(batch.data, at=TopicPartition("t", 0))
     ]
 
-    assert found == [(key, value, time * 1000) for key, value, time in rows]
+    assert result == [(key, value, time * 1000) for key, value, time in rows]
     assert again == [[batch] for batch in first]
 
 
 @pytest.mark.parametrize("codec", Codec)
 @pytest.mark.parametrize("names", [["value"], ["key", "value"], ["value", "headers"]])
 def test_encode_accepts_a_table_without_some_columns(codec: Codec, names: list[str]) -> None:
-    found = [
+    result = [
         Record(timestamp=9, key=b"k" if "key" in names else None, value=b"v" * n)
         for n in range(100)
     ]
-    columns = columns_of(found).select(names)
+    columns = columns_of(result).select(names)
 
     (batch,) = encode(columns, codec=codec, timestamp_ms=9, level=None)
 
-    assert batch.data == encode_batch(found, codec=codec)
+    assert batch.data == encode_batch(result, codec=codec)
     assert batch.count == 100
 
 
@@ -147,9 +147,9 @@ def test_encode_of_no_records_returns_no_batches() -> None:
 
 
 def test_record_larger_than_batch_size_gets_its_own_batch() -> None:
-    found = [Record(value=b"a"), Record(value=bytes(9000)), Record(value=b"b"), Record(value=b"c")]
+    result = [Record(value=b"a"), Record(value=bytes(9000)), Record(value=b"b"), Record(value=b"c")]
 
-    batches = encode(columns_of(found), timestamp_ms=0, batch_bytes=1000)
+    batches = encode(columns_of(result), timestamp_ms=0, batch_bytes=1000)
 
     assert [batch.count for batch in batches] == [1, 1, 2]
 
@@ -162,16 +162,16 @@ def test_sequence_after_the_largest_32_bit_number_is_zero() -> None:
         producer=ProducerFields(1, 0, 2**31 - 2),
     )
 
-    found = [read_header(batch.data).base_sequence for batch in batches]
-    assert found == [2**31 - 2, 2**31 - 1, 0, 1, 2]
+    result = [read_header(batch.data).base_sequence for batch in batches]
+    assert result == [2**31 - 2, 2**31 - 1, 0, 1, 2]
 
 
 @pytest.mark.parametrize("later_ms", [0, 1 << 20, 1 << 50])
 def test_encoded_batches_do_not_exceed_the_batch_size(later_ms: int) -> None:
-    found = [Record(timestamp=n % 2 * later_ms, value=b"v" * (n % 7)) for n in range(2000)]
+    result = [Record(timestamp=n % 2 * later_ms, value=b"v" * (n % 7)) for n in range(2000)]
 
     for bound in (30, 50, 1000, 3000):
-        batches = encode(columns_of(found), timestamp_ms=0, batch_bytes=bound)
+        batches = encode(columns_of(result), timestamp_ms=0, batch_bytes=bound)
         sizes = [len(batch.data) - HEADER_SIZE for batch in batches]
         assert max(sizes) <= bound
         if bound >= 1000:  # room for times and places, which are not known before the cut
@@ -184,11 +184,11 @@ def test_records_beyond_one_join_step_are_all_encoded() -> None:
 
     batches = encode(pa.RecordBatch.from_arrays([values], names=["value"]), timestamp_ms=0)
 
-    found: list[Any] = []
+    result: list[Any] = []
     for batch in batches:
         assert len(batch.data) <= (16 << 10) + HEADER_SIZE
-        found += (one.value for one in read_records(batch.data, 0, read_header(batch.data)))
-    assert found == values.to_pylist()
+        result += (record.value for record in read_records(batch.data, 0, read_header(batch.data)))
+    assert result == values.to_pylist()
 
 
 def test_cut_batches_ends_each_batch_before_the_size_limit() -> None:

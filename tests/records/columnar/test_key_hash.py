@@ -34,17 +34,17 @@ def test_key_hash_changes_with_every_bit_and_every_length() -> None:
     ]
     zeros = [bytes(size) for size in range(LONG + 10)]
 
-    found = hashes([key, *changed, *zeros])
+    result = hashes([key, *changed, *zeros])
 
     for half in (0, 1):
-        assert len({one[half] for one in found}) == len(found)
+        assert len({one[half] for one in result}) == len(result)
 
 
 def test_key_hashes_are_distributed_evenly() -> None:
-    found = hashes([b"key-%d" % number for number in range(1000)])
+    result = hashes([b"key-%d" % number for number in range(1000)])
 
     for half in (0, 1):
-        values = sorted(one[half] for one in found)
+        values = sorted(one[half] for one in result)
         assert max(later - one for one, later in pairwise(values)) < (1 << 64) // 50
 
 

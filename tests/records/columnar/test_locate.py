@@ -72,15 +72,15 @@ def test_locate_records_returns_one_position_per_claimed_record_for_any_bytes(
 ) -> None:
     begin = np.arange(copies) * len(data)
 
-    found = locate_records(
+    result = locate_records(
         np.frombuffer(data * copies, np.uint8),
         begin,
         begin + len(data),
         counts=np.full(copies, count),
     )
 
-    assert len(found) == copies * count
-    assert found.min() >= 0
+    assert len(result) == copies * count
+    assert result.min() >= 0
 
 
 def test_malformed_chain_does_not_change_positions_in_other_chains() -> None:
@@ -88,7 +88,7 @@ def test_malformed_chain_does_not_change_positions_in_other_chains() -> None:
     broken = data.copy()
     broken[starts[12] : starts[12] + 2] = (0xFE, 0x7F)  # beyond the end of its chain
 
-    found = locate_records(broken, begin, end, counts=counts).tolist()
+    result = locate_records(broken, begin, end, counts=counts).tolist()
 
-    assert found[:10] == starts[:10]
-    assert found[15:] == starts[15:]
+    assert result[:10] == starts[:10]
+    assert result[15:] == starts[15:]

@@ -47,40 +47,40 @@ RECORDS = [
 def test_parse_records_finds_the_fields_of_all_records(batches: list[list[Record]]) -> None:
     every = [record for batch in batches for record in batch]
 
-    data, found = parsed(batches, last=78)
+    data, result = parsed(batches, last=78)
 
-    assert found.timestamp_deltas is not None
-    assert found.timestamp_deltas.tolist() == [record.timestamp for record in every]
-    assert found.offset_deltas.tolist() == [record.offset for record in every]
-    assert contents(data, found.keys) == [record.key for record in every]
-    assert contents(data, found.values) == [record.value for record in every]
-    assert found.headers is not None
-    assert found.headers.counts.tolist() == [len(record.headers) for record in every]
+    assert result.timestamp_deltas is not None
+    assert result.timestamp_deltas.tolist() == [record.timestamp for record in every]
+    assert result.offset_deltas.tolist() == [record.offset for record in every]
+    assert contents(data, result.keys) == [record.key for record in every]
+    assert contents(data, result.values) == [record.value for record in every]
+    assert result.headers is not None
+    assert result.headers.counts.tolist() == [len(record.headers) for record in every]
     pairs = [pair for record in every for pair in record.headers]
-    assert contents(data, found.headers.keys) == [name.encode() for name, _ in pairs]
-    assert contents(data, found.headers.values) == [value for _, value in pairs]
+    assert contents(data, result.headers.keys) == [name.encode() for name, _ in pairs]
+    assert contents(data, result.headers.values) == [value for _, value in pairs]
 
 
 def test_picked_records_keep_their_headers() -> None:
-    wanted = np.arange(40) % 3 == 1
+    expected = np.arange(40) % 3 == 1
 
-    data, found = parsed([RECORDS], last=78)
-    picked = found.pick(wanted)
+    data, result = parsed([RECORDS], last=78)
+    picked = result.pick(expected)
 
-    left = [record for n, record in enumerate(RECORDS) if n % 3 == 1]
-    assert picked.offset_deltas.tolist() == [record.offset for record in left]
+    records = [record for n, record in enumerate(RECORDS) if n % 3 == 1]
+    assert picked.offset_deltas.tolist() == [record.offset for record in records]
     assert picked.headers is not None
-    names = [name.encode() for record in left for name, _ in record.headers]
+    names = [name.encode() for record in records for name, _ in record.headers]
     assert contents(data, picked.headers.keys) == names
 
 
 def test_timestamp_deltas_are_read_only_on_request() -> None:
-    _, found = parsed([[Record(timestamp=5), Record(timestamp=1 << 60)]], timestamps=False)
+    _, result = parsed([[Record(timestamp=5), Record(timestamp=1 << 60)]], timestamps=False)
 
-    assert found.timestamp_deltas is None
-    assert found.offset_deltas.tolist() == [0, 1]
-    assert found.headers is None
-    assert found.pick(np.array([True, False])).timestamp_deltas is None
+    assert result.timestamp_deltas is None
+    assert result.offset_deltas.tolist() == [0, 1]
+    assert result.headers is None
+    assert result.pick(np.array([True, False])).timestamp_deltas is None
 
 
 def test_record_offset_beyond_the_last_offset_of_the_batch_is_malformed() -> None:
@@ -90,9 +90,9 @@ def test_record_offset_beyond_the_last_offset_of_the_batch_is_malformed() -> Non
 
 
 def test_record_offsets_must_ascend_only_within_each_batch() -> None:
-    _, found = parsed([[Record()] * 3, [Record()], [Record()] * 2])
+    _, result = parsed([[Record()] * 3, [Record()], [Record()] * 2])
 
-    assert found.offset_deltas.tolist() == [0, 1, 2, 0, 0, 1]
+    assert result.offset_deltas.tolist() == [0, 1, 2, 0, 0, 1]
 
 
 @pytest.mark.parametrize("wrong", [0, 5])

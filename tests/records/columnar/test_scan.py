@@ -21,10 +21,10 @@ def time(ms: int) -> datetime | None:
 def test_scan_returns_one_row_per_batch_header(file: Path) -> None:
     log = file.read_bytes()
 
-    found = scan(log)
+    result = scan(log)
 
-    assert found.schema == SCAN_SCHEMA
-    assert found.to_pylist() == [
+    assert result.schema == SCAN_SCHEMA
+    assert result.to_pylist() == [
         {
             "position": position,
             "size": header.size,

@@ -22,9 +22,9 @@ def laid(numbers: list[int]) -> tuple[np.ndarray, np.ndarray, list[int]]:
 def test_varints_of_64_bits_are_read(numbers: list[int]) -> None:
     data, at, ends = laid(numbers)
 
-    found, after = read_varints(data, at, LONGEST_LONG)
+    result, after = read_varints(data, at, LONGEST_LONG)
 
-    assert found.tolist() == numbers
+    assert result.tolist() == numbers
     assert after.tolist() == ends == skip_varints(data, at, LONGEST_LONG).tolist()
 
 
@@ -32,9 +32,9 @@ def test_varints_of_64_bits_are_read(numbers: list[int]) -> None:
 def test_varints_of_32_bits_are_read(numbers: list[int]) -> None:
     data, at, ends = laid(numbers)
 
-    found, after = read_varints(data, at)
+    result, after = read_varints(data, at)
 
-    assert found.tolist() == numbers
+    assert result.tolist() == numbers
     assert after.tolist() == ends
 
 

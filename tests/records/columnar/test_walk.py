@@ -19,15 +19,15 @@ TWO = encode_batch([Record(value=b"2")] * 2, 10, producer_id=3, producer_epoch=1
 @pytest.mark.parametrize("name", ["txn.log", "plain.log", "compacted.log"])
 def test_walk_returns_the_same_headers_as_the_row_codec(name: str) -> None:
     log = memoryview((DATA / name).read_bytes())
-    wanted = list(iterate_headers(log))
+    expected = list(iterate_headers(log))
 
     walked = walk(log)
     headers = gather_headers(log, walked.positions)
 
-    assert walked.positions == [position for position, _ in wanted]
+    assert walked.positions == [position for position, _ in expected]
     assert (walked.end, walked.error) == (len(log), None)
-    for found, (_, header) in zip(headers, wanted, strict=True):
-        assert {name: found[name] for name in headers.dtype.names} == {
+    for result, (_, header) in zip(headers, expected, strict=True):
+        assert {name: result[name] for name in headers.dtype.names} == {
             name: getattr(header, name) for name in headers.dtype.names
         }
 

@@ -31,12 +31,12 @@ def contents(window: Window) -> list[tuple[int, bytes]]:
     """Number and first byte of the value of each batch of a window."""
     view = window.data.tobytes()
     assert window.arrow.to_pybytes() == view
-    found = []
+    result = []
     for index, begin, end in zip(window.batches, window.begin, window.end, strict=True):
         value = view[begin:end].strip(b"\0\1")[-10:]
-        found.append((int(index), value[:1]))
+        result.append((int(index), value[:1]))
         assert end - begin == len(PLAIN) - 61
-    return found
+    return result
 
 
 def windows(log: bytes, wanted: list[bool] | None = None, **options: Any) -> list[Any]:
@@ -59,34 +59,34 @@ def test_uncompressed_batches_are_not_copied_into_a_window() -> None:
 
 
 def test_window_ends_when_its_size_is_reached() -> None:
-    found = windows(PLAIN * 7)
+    result = windows(PLAIN * 7)
 
-    assert [index for window in found for index, _ in window] == list(range(7))
-    assert [len(window) for window in found] == [3, 3, 1]
+    assert [index for window in result for index, _ in window] == list(range(7))
+    assert [len(window) for window in result] == [3, 3, 1]
     assert [len(window) for window in windows(PLAIN * 3, size=1)] == [1, 1, 1]
 
 
 def test_compressed_and_uncompressed_batches_share_windows_in_log_order() -> None:
-    found = windows(b"".join([PLAIN, *PACKED, PLAIN]) * 2, size=1 << 16)
+    result = windows(b"".join([PLAIN, *PACKED, PLAIN]) * 2, size=1 << 16)
 
-    assert found == [[(n, b"p" if n % 6 in (0, 5) else b"c") for n in range(12)]]
+    assert result == [[(n, b"p" if n % 6 in (0, 5) else b"c") for n in range(12)]]
 
 
 def test_compressed_batches_that_do_not_fit_are_in_the_next_window() -> None:
-    found = windows(b"".join(PACKED) * 40, size=100_000)
+    result = windows(b"".join(PACKED) * 40, size=100_000)
 
-    assert [index for window in found for index, _ in window] == list(range(160))
-    assert len(found) > 1
+    assert [index for window in result for index, _ in window] == list(range(160))
+    assert len(result) > 1
 
 
 @pytest.mark.parametrize("others", [[], PACKED[:1]])
 def test_control_empty_and_unwanted_batches_are_left_out_of_windows(others: list[bytes]) -> None:
     log = b"".join([*others, PLAIN, MARKER, PLAIN, EMPTY, PLAIN])
-    wanted = [True] * len(others) + [True, True, False, True, True]
+    expected = [True] * len(others) + [True, True, False, True, True]
 
-    found = [index - len(others) for window in windows(log, wanted) for index, _ in window]
+    result = [index - len(others) for window in windows(log, expected) for index, _ in window]
 
-    assert found == [-1] * len(others) + [0, 4]
+    assert result == [-1] * len(others) + [0, 4]
 
 
 @pytest.mark.parametrize("others", [[], PACKED[:1]])
@@ -98,11 +98,11 @@ def test_checksum_of_every_wanted_batch_is_verified_in_log_order(
     lie[30] ^= 1
     log = b"".join([PLAIN, *others, PLAIN, lie, PLAIN])
     origin = source(log, size=10_000)
-    found = origin.windows(np.ones(len(origin.positions), np.bool_))
+    result = origin.windows(np.ones(len(origin.positions), np.bool_))
 
-    assert len(next(found).batches) == 2 + len(others)
+    assert len(next(result).batches) == 2 + len(others)
     with pytest.raises(CorruptBatchError, match="crc") as raised:
-        next(found)
+        next(result)
     assert raised.value.position == len(PLAIN) * 2 + len(b"".join(others))
 
 
@@ -118,7 +118,7 @@ def test_uncompressed_batch_larger_than_the_decompression_limit_is_accepted() ->
 
     for log in (large, PACKED[0] + large):
         origin = source(log, limit=2000)
-        found = list(origin.windows(np.ones(len(origin.positions), np.bool_)))
-        assert [int(index) for window in found for index in window.batches] == list(
+        result = list(origin.windows(np.ones(len(origin.positions), np.bool_)))
+        assert [int(index) for window in result for index in window.batches] == list(
             range(len(origin.positions))
         )

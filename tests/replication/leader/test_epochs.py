@@ -68,9 +68,9 @@ async def test_follower_with_an_epoch_unknown_to_the_leader_gets_the_diverging_e
     partition.update(state(1, 2, epoch=5))
 
     ahead = PartitionFetch(offset=3, max_bytes=1 << 20, last_fetched_epoch=3)
-    found = read(partition, ahead, 1 << 20, Isolation.LOG_END, at_least_one=True)
+    result = read(partition, ahead, 1 << 20, Isolation.LOG_END, at_least_one=True)
 
-    assert found.diverging == EpochEnd(1, 2)
+    assert result.diverging == EpochEnd(1, 2)
     with pytest.raises(KafkaError, match="OFFSET_OUT_OF_RANGE"):
         unknown = PartitionFetch(offset=3, max_bytes=1 << 20, last_fetched_epoch=6)
         read(partition, unknown, 1 << 20, Isolation.LOG_END, at_least_one=True)

@@ -60,9 +60,9 @@ def sizes(answer: FetchAnswer | None) -> dict[int, int]:
     """Bytes by partition number; gives them back."""
     assert answer is not None
     assert answer.error is None
-    found = {key[1]: read.size for key, read in answer.parts}
+    result = {key[1]: read.size for key, read in answer.parts}
     answer.release()
-    return found
+    return result
 
 
 async def test_fetch_of_available_bytes_is_answered_at_once(world) -> None:
@@ -166,8 +166,8 @@ async def test_partitions_left_out_for_max_bytes_are_first_in_the_next_fetch(wor
     served = []
 
     for _ in range(4):
-        found = sizes(whole(broker.fetch(max_bytes=size).look()))
-        served.append([number for number, n in found.items() if n])
+        result = sizes(whole(broker.fetch(max_bytes=size).look()))
+        served.append([number for number, n in result.items() if n])
 
     assert served == [[0], [1], [2], [0]]
 
@@ -337,9 +337,9 @@ async def test_first_fetch_of_a_follower_records_its_end_offset_0(world) -> None
     broker.produce(0, 3)
     broker.session.update({("t", 0): want(0)}, [])
 
-    found = sizes(whole(broker.fetch(follower=PEER, isolation=Isolation.LOG_END).look()))
+    result = sizes(whole(broker.fetch(follower=PEER, isolation=Isolation.LOG_END).look()))
 
-    assert found[0] > 0
+    assert result[0] > 0
     assert broker.partitions["t", 0].role.follower_ends == {PEER: 0}
 
 

@@ -95,14 +95,14 @@ async def test_waiting_fetch_of_many_partitions_gets_newly_produced_records(
     async with broker() as served, served.connect() as other, trio.open_nursery() as nursery:
         count = WIDE + 10
         topic_id = await served.create_topic("t", partitions=count)
-        asked = [
+        partitions = [
             FetchPartition(number, fetch_offset=0, partition_max_bytes=1000)
             for number in range(count)
         ]
         answers: list[FetchResponse] = []
 
         async def fetch() -> None:
-            request = fetch_request(topic_id, *asked, max_wait_ms=60_000)
+            request = fetch_request(topic_id, *partitions, max_wait_ms=60_000)
             answers.append(await other.ask(request, 13))
 
         nursery.start_soon(fetch)

@@ -27,9 +27,9 @@ def _empty_lane() -> None:
 
 
 def fetch(cluster, *topics: str, **arguments) -> FetchAnswer | Delayed:
-    wanted = {(cluster.topic_id(topic), 0): want() for topic in topics}
+    expected = {(cluster.topic_id(topic), 0): want() for topic in topics}
     limits = arguments.pop("limits", FetchLimits())
-    return cluster.replication.fetches.begin(wanted, limits, **arguments)
+    return cluster.replication.fetches.begin(expected, limits, **arguments)
 
 
 async def test_waiting_fetch_is_completed_by_an_append(world) -> None:

@@ -102,8 +102,8 @@ async def test_search_by_timestamp_is_refused_while_memory_for_decompression_is_
         async with memory.unpacked(Codec.LZ4, large[HEADER_SIZE:], 2 * SMALL):
             await trio.sleep(60)
 
-    found = await search_offset(partition, 5, Isolation.LOG_END, decompression=memory)
-    assert found.offset == 0
+    result = await search_offset(partition, 5, Isolation.LOG_END, decompression=memory)
+    assert result.offset == 0
     nursery.start_soon(hold)
     await trio.sleep(1)
     began = trio.current_time()
@@ -119,7 +119,7 @@ async def test_search_by_timestamp_is_refused_while_memory_for_decompression_is_
             askers.start_soon(ask)
 
     refused = ErrorCode.OFFSET_NOT_AVAILABLE
-    assert sorted(codes, key=lambda one: one[1]) == [(refused, 0), (refused, 0), (refused, 10)]
+    assert sorted(codes, key=lambda code: code[1]) == [(refused, 0), (refused, 0), (refused, 10)]
     nursery.cancel_scope.cancel()
 
 

@@ -63,8 +63,8 @@ async def test_queued_appends_are_written_in_order(world, nursery, autojump_cloc
     assert [item.result for item in items] == [None] * 3
     await slow.appends.wait_empty()
 
-    found = [(item.result.first_offset, item.result.last_offset) for item in items]
-    assert found == [(0, 2), (3, 3), (4, 5)]
+    result = [(item.result.first_offset, item.result.last_offset) for item in items]
+    assert result == [(0, 2), (3, 3), (4, 5)]
     assert 3 * STALL_S < trio.current_time() - began < 4 * STALL_S
     assert slow.marks.count(slow.partition) >= 3
     assert slow.log.high_watermark == 6
@@ -206,13 +206,13 @@ async def test_queue_keeps_a_copy_of_the_batch(world, nursery, autojump_clock) -
     slow.partition.changed = slow.partition.purgatories.mark
     await nursery.start(slow.appends.run)
     sent = batch(2)
-    wanted = bytes(sent)
+    expected = bytes(sent)
 
     append(slow.partition, sent, acks=1)
     sent[:] = bytes(len(sent))
     await slow.appends.wait_empty()
 
-    assert (await read_bytes(slow.log, 0, 1000))[16:] == wanted[16:]
+    assert (await read_bytes(slow.log, 0, 1000))[16:] == expected[16:]
 
 
 async def test_large_batch_is_copied_whole_with_a_yield_between_pieces(
@@ -222,14 +222,14 @@ async def test_large_batch_is_copied_whole_with_a_yield_between_pieces(
     await nursery.start(slow.appends.run)
     slow.appends.yield_point.bind(lambda: asked.append(0))
     sent = bytearray(encode_batch([Record(value=bytes(range(1, 256)) * 1200)]))
-    wanted = bytes(sent)
+    expected = bytes(sent)
 
     append(slow.partition, memoryview(sent), acks=1)
     sent[:] = bytes(len(sent))  # its frame is somebody else's
-    assert len(asked) == len(wanted) // PIECE
+    assert len(asked) == len(expected) // PIECE
     await slow.appends.wait_empty()
 
-    assert (await read_bytes(slow.log, 0, len(wanted)))[16:] == wanted[16:]
+    assert (await read_bytes(slow.log, 0, len(expected)))[16:] == expected[16:]
 
 
 async def test_damaged_batch_is_refused_without_queueing(world, nursery, autojump_clock) -> None:

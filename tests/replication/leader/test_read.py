@@ -46,10 +46,10 @@ async def test_read_returns_committed_bytes_and_the_offsets_of_the_partition(wor
     append(partition, batch(2), acks=1)
     append(partition, batch(3), acks=1)
 
-    found = look(partition, want(0))
+    result = look(partition, want(0))
 
-    assert (found.high_watermark, found.last_stable_offset, found.start_offset) == (5, 5, 0)
-    assert content(found) == partition.log.size
+    assert (result.high_watermark, result.last_stable_offset, result.start_offset) == (5, 5, 0)
+    assert content(result) == partition.log.size
 
 
 async def test_read_of_a_consumer_stops_at_the_high_watermark_unlike_that_of_a_follower(
@@ -119,13 +119,13 @@ async def test_read_with_a_diverging_epoch_returns_the_end_of_the_common_epoch(w
     partition.update(state(1, epoch=4))
     append(partition, batch(2), acks=1)
 
-    found = look(partition, want(3, last_fetched_epoch=1))
-    assert found.diverging == EpochEnd(1, 2)
-    assert found.range is None
-    found = look(partition, want(3, last_fetched_epoch=3))
-    assert found.diverging == EpochEnd(1, 2)
-    found = look(partition, want(2, last_fetched_epoch=3))
-    assert found.diverging == EpochEnd(1, 2)
+    result = look(partition, want(3, last_fetched_epoch=1))
+    assert result.diverging == EpochEnd(1, 2)
+    assert result.range is None
+    result = look(partition, want(3, last_fetched_epoch=3))
+    assert result.diverging == EpochEnd(1, 2)
+    result = look(partition, want(2, last_fetched_epoch=3))
+    assert result.diverging == EpochEnd(1, 2)
     assert look(partition, want(4, last_fetched_epoch=4)).diverging is None
     assert refused(partition, want(3, last_fetched_epoch=5)) is ErrorCode.OFFSET_OUT_OF_RANGE
 
@@ -138,10 +138,10 @@ async def test_cold_bytes_are_read_in_threads_and_refused_without_waiting(world)
     with pytest.raises(BlockingIOError):
         look(partition, want(0))
 
-    found = await read_in_threads(partition, want(0), ALL, UNCOMMITTED)
+    result = await read_in_threads(partition, want(0), ALL, UNCOMMITTED)
 
-    assert content(found) == size
-    assert found.high_watermark == 2
+    assert content(result) == size
+    assert result.high_watermark == 2
 
 
 async def test_read_committed_stops_before_an_open_transaction(world) -> None:
@@ -151,10 +151,10 @@ async def test_read_committed_stops_before_an_open_transaction(world) -> None:
     sent = {"producer_id": 7, "producer_epoch": 0, "transactional": True}
     append_own(partition, batch(2, base_sequence=0, **sent), acks=1)
 
-    found = look(partition, want(0), isolation=Isolation.READ_COMMITTED)
+    result = look(partition, want(0), isolation=Isolation.READ_COMMITTED)
 
-    assert (found.high_watermark, found.last_stable_offset) == (4, 2)
-    assert content(found) == size
+    assert (result.high_watermark, result.last_stable_offset) == (4, 2)
+    assert content(result) == size
 
 
 def abort_transaction(partition: Partition, sequence: int = 0) -> None:
@@ -181,7 +181,7 @@ async def test_read_committed_lists_the_aborted_transactions(world) -> None:
     make_cold(partition)
     cold = await read_in_threads(partition, want(0), ALL, Isolation.READ_COMMITTED)
 
-    assert [(one.producer_id, one.first_offset) for one in warm.aborted] == [(7, 0)]
+    assert [(producer.producer_id, producer.first_offset) for producer in warm.aborted] == [(7, 0)]
     assert list(cold.aborted) == list(warm.aborted)
     assert (plain.aborted, list(after.aborted)) == (None, [])
     assert content(warm) == content(plain) == content(cold)
@@ -211,11 +211,11 @@ async def test_read_during_a_removal_of_segments_keeps_no_lease(
 
         async def read_cold(partition=partition, log=log) -> None:
             try:
-                found = await read_in_threads(partition, want(17), ALL, isolation)
+                result = await read_in_threads(partition, want(17), ALL, isolation)
             except KafkaError as error:
                 outcomes.add(error.code)
             else:  # never bytes of a segment that is no longer in the log
-                outcomes.add(content(found) > 0 and log.segments.first.base_offset <= 17)
+                outcomes.add(content(result) > 0 and log.segments.first.base_offset <= 17)
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(read_cold)
@@ -274,7 +274,7 @@ async def test_aborted_records_behind_a_gap_at_the_end_of_a_segment_are_listed(
     at_segment = look(partition, want(10), isolation=Isolation.READ_COMMITTED)
     in_gap = look(partition, want(1), isolation=Isolation.READ_COMMITTED)
 
-    assert [one.first_offset for one in at_segment.aborted] == [10]
+    assert [transaction.first_offset for transaction in at_segment.aborted] == [10]
     assert list(in_gap.aborted) == list(at_segment.aborted)
     assert content(in_gap) == content(at_segment) == log.segments.active.size
 
@@ -292,8 +292,12 @@ async def test_aborted_transactions_behind_the_returned_bytes_are_not_listed(
     make_cold(partition)
     cold = await read_in_threads(partition, want(30), 250, Isolation.READ_COMMITTED)
 
-    assert [one.first_offset for one in recent.aborted] == [870, 873]
-    assert [one.first_offset for one in older.aborted] == [30, 33, 36]  # up to an index entry
+    assert [transaction.first_offset for transaction in recent.aborted] == [870, 873]
+    assert [transaction.first_offset for transaction in older.aborted] == [
+        30,
+        33,
+        36,
+    ]  # up to an index entry
     assert list(cold.aborted) == list(older.aborted)
     assert content(recent) == content(older) == content(cold) == 250
 
@@ -308,7 +312,11 @@ async def test_aborted_transactions_of_other_segments_are_not_listed(world, auto
         look(partition, want(offset), isolation=Isolation.READ_COMMITTED) for offset in (0, 3, 6)
     ]
 
-    assert [[one.first_offset for one in read.aborted] for read in reads] == [[0], [3], [6]]
+    assert [[transaction.first_offset for transaction in read.aborted] for read in reads] == [
+        [0],
+        [3],
+        [6],
+    ]
     for one in reads:
         one.release()
 

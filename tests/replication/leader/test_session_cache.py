@@ -235,9 +235,9 @@ def test_session_that_gets_many_unknown_partitions_ends() -> None:
     cache = new_cache(existing=10)
     session = poll(cache, size=10)
 
-    found = refused(cache, session.id, 1, size=11 + MOST_UNKNOWN)
+    result = refused(cache, session.id, 1, size=11 + MOST_UNKNOWN)
 
-    assert found is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert result is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
     assert len(cache) == 0
 
 

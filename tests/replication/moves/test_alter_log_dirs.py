@@ -42,7 +42,7 @@ async def test_a_replica_in_an_offline_directory_does_not_move(world, autojump_c
     cluster = await open_cluster(world, paths=("/a", "/b", "/c"))
     cluster.change(t={0: state(1)})
     here = cluster.logs.directory_of(AT)
-    others = [one.path for one in cluster.logs.directories if one is not here]
+    others = [directory.path for directory in cluster.logs.directories if directory is not here]
     here.fail(LogDirError(here.path, "broken"))
 
     assert refused(cluster, AT, others[0]) is ErrorCode.KAFKA_STORAGE_ERROR

@@ -196,11 +196,11 @@ async def test_producers_and_epochs_of_removed_batches_are_handed_over_to_the_fu
     await delete_before(log, 15, nothing)
     log.flush_end = 20
     await copy_all(copying)
-    assert [one.producer_id for one in copying.future.producers] == []
+    assert [producer.producer_id for producer in copying.future.producers] == []
 
     copying.hand_over()
 
-    assert [one.producer_id for one in copying.future.producers] == [7]
+    assert [producer.producer_id for producer in copying.future.producers] == [7]
     assert copying.future.producers.loads_at is None
     assert copying.future.epochs.dirty
     assert copying.future.flush_end == 20

@@ -39,11 +39,11 @@ class Reports(list[Mapping[Replica, bytes]]):
 
 
 def directory(world) -> LogDirectory:
-    made = LogDirectory(world, world.directory("/d", create=True), lambda: None)
-    made.properties = MetaProperties(
+    log_directory = LogDirectory(world, world.directory("/d", create=True), lambda: None)
+    log_directory.properties = MetaProperties(
         node_id=NodeId(1), cluster_id="c", directory_id=format_id(THERE)
     )
-    return made
+    return log_directory
 
 
 def replica(world, known: bytes | None = UNASSIGNED_DIRECTORY) -> Partition:
@@ -101,7 +101,7 @@ async def test_move_to_another_directory_is_reported_at_once(world, autojump_clo
 async def test_directories_are_not_reported_without_a_controller(world, autojump_clock) -> None:
     assignments = DirectoryAssignments(assign_none, Node("broker", "broker"))
     partition = replica(world)
-    known = partition.state
+    state = partition.state
 
     with trio.testing.assert_checkpoints():
         await assignments.assign(partition, directory(world))
@@ -109,4 +109,4 @@ async def test_directories_are_not_reported_without_a_controller(world, autojump
     await reported(assignments)
 
     assert assignments.figures() == {"waiting": 0, "done": 2}
-    assert partition.state is known
+    assert partition.state is state

@@ -50,7 +50,7 @@ async def stage(world, **settings: str) -> Stage:
         cluster.configure("t", **settings)
     partition = cluster.replicas.partition("t", 0)
     here = cluster.logs.directory_of(partition.at)
-    (there,) = (one for one in cluster.logs.directories if one is not here)
+    (there,) = (directory for directory in cluster.logs.directories if directory is not here)
     log = partition.log
     future = cluster.logs.create_future(
         there, partition.at, partition.topic_id, config=log.config, start_offset=0
@@ -197,7 +197,7 @@ async def test_producers_of_deleted_batches_are_known_after_a_move_and_a_restart
 
     cluster = await open_cluster(world, on.cluster.image, paths=PATHS)
     again = cluster.replicas.partition("t", 0).log
-    assert [one.producer_id for one in again.producers] == [7]
+    assert [producer.producer_id for producer in again.producers] == [7]
 
 
 async def test_assignment_of_the_target_directory_is_repeated_until_the_controller_accepts(
@@ -351,7 +351,7 @@ async def test_compacted_log_has_all_records_after_a_move_and_a_crash(
     again = cluster.replicas.partition("t", 0)
     assert cluster.logs.directory_of(again.at).path == on.mover.directory.path
     assert again.log.end_offset == 90
-    assert [one.offset for one in await read_all(again.log)] == [0, 1, 2, 50, 51, 52]
+    assert [record.offset for record in await read_all(again.log)] == [0, 1, 2, 50, 51, 52]
 
 
 async def test_segments_of_a_copy_are_contiguous_where_batches_have_gaps(
@@ -369,7 +369,7 @@ async def test_segments_of_a_copy_are_contiguous_where_batches_have_gaps(
     while on.mover.copying.lag:
         await on.mover.copying.copy(1)
 
-    assert [one.base_offset for one in on.mover.future.segments] == [0, 3]
+    assert [segment.base_offset for segment in on.mover.future.segments] == [0, 3]
 
 
 async def test_start_offset_that_passes_the_copy_is_taken_over(
@@ -389,7 +389,7 @@ async def test_start_offset_that_passes_the_copy_is_taken_over(
 
     assert on.mover.state == "done"
     assert on.partition.log.start_offset == 7
-    assert [one.offset for one in await read_all(on.partition.log)] == list(range(7, 15))
+    assert [record.offset for record in await read_all(on.partition.log)] == list(range(7, 15))
 
 
 async def test_appends_are_blocked_until_the_rename_of_the_moved_log_is_durable(

@@ -18,15 +18,17 @@ PATHS = ("/a", "/b", "/c")
 async def cluster_of(world, partitions: int = 1) -> tuple[Cluster, list[Partition]]:
     cluster = await open_cluster(world, paths=PATHS)
     cluster.change(t=dict.fromkeys(range(partitions), state(1)))
-    found = [cluster.replicas.partition("t", number) for number in range(partitions)]
-    for partition in found:
+    result = [cluster.replicas.partition("t", number) for number in range(partitions)]
+    for partition in result:
         append(partition, batch(3), acks=1)
-    return cluster, found
+    return cluster, result
 
 
 def others(cluster: Cluster, partition: Partition) -> list:
     """The directories in which a replica is not."""
-    return [one for one in cluster.logs.directories if partition.at not in one.logs]
+    return [
+        directory for directory in cluster.logs.directories if partition.at not in directory.logs
+    ]
 
 
 async def finish(cluster: Cluster) -> None:
@@ -52,7 +54,7 @@ async def test_finished_moves_leave_no_future_logs(world, autojump_clock) -> Non
 
     assert len(moves) == 0
     assert [cluster.logs.directory_of(one.at) for one in partitions] == targets
-    assert all(not one.futures for one in cluster.logs.directories)
+    assert all(not directory.futures for directory in cluster.logs.directories)
     assert len(cluster.logs.removal) == 5
     names = [name for path in PATHS for name in world.directory(path).names()]
     assert sum(name.endswith("-delete") for name in names) == 5

@@ -541,7 +541,7 @@ async def test_response_is_released_when_its_handler_group_ends_before_an_after_
     @api(FetchRequest)
     def fetch(request: FetchRequest, context: Context) -> FetchResponse:
         lazily([1], str)  # so that arrays of the response are looked at before it is shown
-        rows = [PartitionData(records=FileRange(one, 0, 5)) for one in leases]  # type: ignore[arg-type]
+        rows = [PartitionData(records=FileRange(lease, 0, 5)) for lease in leases]  # type: ignore[arg-type]
         topics = [FetchableTopicResponse(partitions=[row]) for row in rows]
         return FetchResponse(responses=topics)
 
@@ -554,11 +554,11 @@ async def test_response_is_released_when_its_handler_group_ends_before_an_after_
         harness.client().send(FetchRequest(), 12)
         await wait_all_tasks_blocked()
         assert group.limiter.waiting == 1  # the rest of its steps waits for a token
-        assert not any(one.released for one in leases)
+        assert not any(lease.released for lease in leases)
         assert group._nursery is not None
         group._nursery.cancel_scope.cancel()
         await wait_all_tasks_blocked()
 
-        assert all(one.released for one in leases)
-        for one in others:
-            group.limiter.give_back(one)
+        assert all(lease.released for lease in leases)
+        for other in others:
+            group.limiter.give_back(other)

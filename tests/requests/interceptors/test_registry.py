@@ -36,16 +36,16 @@ class Waiting:
 def registry() -> Registry:
     made = Registry()
     for handler in (echo, wait):
-        found = api_of(handler)
-        assert found is not None
-        made.add(found)
+        result = api_of(handler)
+        assert result is not None
+        made.add(result)
     return made
 
 
 def chain(interceptors: Interceptors, handler: Any) -> list[int]:
-    found = api_of(handler)
-    assert found is not None
-    return [one.order for one in interceptors.of(found)]
+    result = api_of(handler)
+    assert result is not None
+    return [one.order for one in interceptors.of(result)]
 
 
 def test_interceptors_of_an_api_and_of_all_apis_are_sorted_by_order() -> None:
@@ -160,12 +160,12 @@ async def test_inspection_tree_has_a_node_for_each_interceptor_and_its_limit() -
     )
     node = interceptors._node
 
-    names = [one.name for one in node.children]
+    names = [child.name for child in node.children]
     assert names == ["guard before EchoRequest", "slow around every API", "slow around every API"]
     figures = node.children[0].figures()
     assert (figures["owner"], figures["order"], figures["calls"]) == ("guard", 4, 0)
     assert figures["deadline_ms"] == 500
-    assert [one.name for one in node.children[1].children] == ["limit"]
+    assert [child.name for child in node.children[1].children] == ["limit"]
     assert own.limiter is not None
     assert own.limiter.total_tokens == 2
     assert with_others.limiter is shared
@@ -177,10 +177,10 @@ def test_version_limits_narrow_an_api_in_addition_to_its_interceptors() -> None:
     apis = registry()
     interceptors = Interceptors(apis)
     interceptors.limit({10100: (0, 0), 10101: (0, -1)})
-    found = apis.get(10100)
+    result = apis.get(10100)
 
-    assert found is not None
-    assert (found.first, found.last) == (0, 0)
+    assert result is not None
+    assert (result.first, result.last) == (0, 0)
     assert apis.get(10101) is None
     one = interceptors.add(
         "before", EchoRequest, plain, order=0, owner=RecordingOwner(), versions=(0, 1)

@@ -42,9 +42,9 @@ def produce(topic: str, *, acks: int = -1, partition: int = 0, size: int = 10) -
 
 
 def fetch(topic: str, **more: int) -> FetchRequest:
-    wanted = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
+    expected = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
     given = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 1 << 20, **more}
-    return FetchRequest(topics=[FetchTopic(topic, partitions=[wanted])], **given)
+    return FetchRequest(topics=[FetchTopic(topic, partitions=[expected])], **given)
 
 
 async def ask(served: ServedBroker, request: object, **more: Any) -> Any:
@@ -70,10 +70,10 @@ async def test_loopback_client_fetches_records_from_real_files(tmp_path: Path) -
 async def produce_and_fetch(world: World, settings: dict[str, str] | None = None) -> None:
     async with served_broker(world, settings or {}) as served:
         await served.create_topic("t")
-        made = await ask(served, produce("t"), version=12)
-        found = await ask(served, fetch("t"), version=12)
-        assert made.responses[0].partition_responses[0].base_offset == 0
-        data = found.responses[0].partitions[0]
+        response = await ask(served, produce("t"), version=12)
+        result = await ask(served, fetch("t"), version=12)
+        assert response.responses[0].partition_responses[0].base_offset == 0
+        data = result.responses[0].partitions[0]
         assert (data.error_code, data.high_watermark) == (0, 1)
         assert b"v" * 10 in bytes(data.records)
         assert (figures(served)["in_flight"], figures(served)["asked"]) == (0, 2)
@@ -197,11 +197,11 @@ async def test_invariant_error_of_a_loopback_request_stops_the_broker_and_not_th
     def broken(request: EchoRequest, context: Context) -> EchoResponse:
         raise InvariantError("broken")
 
-    found, raised = api_of(broken), list[BaseException]()
-    assert found is not None
+    result, raised = api_of(broken), list[BaseException]()
+    assert result is not None
     with pytest.raises((InvariantError, ExceptionGroup)):
         async with served_broker(simulated_world()) as served:
-            served.broker.parts.apis.add(found)
+            served.broker.parts.apis.add(result)
             try:
                 await ask(served, EchoRequest())
             except BaseException as error:

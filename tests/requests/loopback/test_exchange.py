@@ -72,9 +72,9 @@ async def test_cancelled_wait_for_room_in_the_queue_passes_the_room_to_the_next_
 
     settings = {"queued.max.requests": "1", "num.io.threads": "1"}
     async with served_broker(simulated_world(), settings) as served:
-        found = api_of(hold)
-        assert found is not None
-        served.broker.parts.apis.add(found)
+        result = api_of(hold)
+        assert result is not None
+        served.broker.parts.apis.add(result)
         channel = served.broker.parts.in_process._channel
 
         async def one(number: int, scope: trio.CancelScope) -> None:
@@ -107,9 +107,9 @@ async def test_file_leases_end_for_received_and_for_cancelled_loopback_fetches(
         return EchoResponse(text=request.text)
 
     async with served_broker(simulated_world(), {"num.io.threads": "1"}) as served:
-        found = api_of(hold)
-        assert found is not None
-        served.broker.parts.apis.add(found)
+        result = api_of(hold)
+        assert result is not None
+        served.broker.parts.apis.add(result)
         await served.create_topic("t")
         await ask(served, produce("t"), version=12)
         log = served.broker.replicas.partition("t", 0).local_log()

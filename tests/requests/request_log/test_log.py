@@ -33,7 +33,7 @@ class Kept:
 
     @property
     def apis(self) -> list[str]:
-        return [one["requestHeader"]["requestApiKeyName"] for one in self.lines]
+        return [line["requestHeader"]["requestApiKeyName"] for line in self.lines]
 
 
 @api(WaitRequest)
@@ -66,7 +66,7 @@ async def logged(bound: int = 100) -> AsyncIterator[tuple[RunningPlane, RequestL
 
 
 def figures(plane: RunningPlane) -> dict[str, Any]:
-    (node,) = [one for one in plane.node.children if one.name == "request-log"]
+    (node,) = [child for child in plane.node.children if child.name == "request-log"]
     return dict(node.figures())
 
 
@@ -103,7 +103,7 @@ async def test_stopped_request_log_has_no_interceptor_and_logs_nothing(
 
         assert len(plane.parts.interceptors) == 0
         assert plane.plane.request_metrics.log is None
-    assert [one["request"]["text"] for one in sink.lines] == ["b"]
+    assert [line["request"]["text"] for line in sink.lines] == ["b"]
 
 
 async def test_request_log_filter_selects_apis_and_client_ids(
@@ -126,7 +126,7 @@ async def test_request_log_filter_selects_apis_and_client_ids(
         await log.drain()
 
     assert sink.apis == ["ECHO", "ECHO", "ECHO", "WAIT"]
-    assert [one["requestHeader"]["clientId"] for one in sink.lines[:3]] == [
+    assert [line["requestHeader"]["clientId"] for line in sink.lines[:3]] == [
         "app-1",
         "app-",
         "exact",
@@ -149,7 +149,7 @@ async def test_request_log_lines_beyond_the_queue_bound_are_dropped_and_counted(
             sink.going.set()
         await log.drain()
 
-        assert [one["request"]["number"] for one in sink.lines] == [0, 1, 2]
+        assert [line["request"]["number"] for line in sink.lines] == [0, 1, 2]
         assert (figures(plane)["items"], figures(plane)["high_water"]) == (3, 2)
 
 

@@ -60,7 +60,7 @@ async def test_logger_sink_writes_request_lines_at_debug_level(
         await LoggerSink().write(['{"a":1}'])
 
     assert has_logger(LOGGER)
-    assert [one.getMessage() for one in caplog.records] == ['Completed request:{"a":1}']
+    assert [record.getMessage() for record in caplog.records] == ['Completed request:{"a":1}']
 
 
 async def test_file_sink_appends_one_line_for_each_request_after_reopening(

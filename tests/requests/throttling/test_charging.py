@@ -17,10 +17,10 @@ from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse
 
 
 def requests() -> Iterator[type[Any]]:
-    for one in classes():
-        message = message_of(one)
+    for kind in classes():
+        message = message_of(kind)
         if message.kind == "request" and message.response is not None:
-            yield one
+            yield kind
 
 
 def route_of(request: type[Any], version: int) -> Route:

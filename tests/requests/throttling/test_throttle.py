@@ -66,7 +66,7 @@ async def waited_ms(client: ServedBroker | ScriptedClient) -> float:
 def kinds(served: ServedBroker) -> Mapping[str, Accounts[Any]]:
     quotas = served.broker.parts.quotas.quotas
     parts = quotas.produce, quotas.fetch, quotas.request, quotas.mutation
-    return {one.accounts.name: one.accounts for one in parts}
+    return {part.accounts.name: part.accounts for part in parts}
 
 
 @pytest.mark.parametrize("version", [3, 9, LATEST])
@@ -525,7 +525,7 @@ async def test_client_that_disconnects_while_muted_leaves_no_throttled_request(
         await trio.sleep(60)
 
         (plane,) = [one for one in served.broker.parts.planes if one.name == "data"]
-        assert sum(len(one.connections) for one in plane.processors) == 1
+        assert sum(len(processor.connections) for processor in plane.processors) == 1
         assert kinds(served)["Produce"].waiting == 0
 
 
@@ -558,10 +558,10 @@ async def test_inspection_tree_has_the_figures_of_a_throttled_client(
         await alter(served, entry({"client-id": "scripted"}, producer_byte_rate=1000))
         wait_ms = (await served.ask(large(), LATEST)).throttle_time_ms
 
-        found = {node.path.partition("quotas/")[2]: node.figures() for _, node in walk(served)}
+        result = {node.path.partition("quotas/")[2]: node.figures() for _, node in walk(served)}
 
-        assert found["Produce"]["queue-size"] == 1
-        assert found["Produce/user=,client-id=scripted"] == {
+        assert result["Produce"]["queue-size"] == 1
+        assert result["Produce/user=,client-id=scripted"] == {
             "byte-rate": pytest.approx(frame_size(large(), LATEST) / 10, rel=0.001),
             "throttle-time": pytest.approx(wait_ms),
             "limit": 1000.0,

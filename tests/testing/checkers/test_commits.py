@@ -18,7 +18,7 @@ def commit(history: History, offset: int, *, answered: bool = True) -> None:
 
 def find(history: History, offset: int) -> list[str]:
     history.commit_found("g", "t", 0, offset=offset, since=history.mark())
-    return [one.text for one in lost_commits(history)]
+    return [lost_commit.text for lost_commit in lost_commits(history)]
 
 
 def test_group_may_commit_offsets_read_by_any_of_its_members(history):
@@ -35,7 +35,7 @@ def test_commit_beyond_the_offsets_read_by_its_group_is_reported_once(history):
     history.read("c", "t", 0, "y", offset=9, group="another")
     commit(history, 9)
 
-    assert [str(one) for one in excess_commits(history)] == [
+    assert [str(excess_commit) for excess_commit in excess_commits(history)] == [
         "committed unread: c of group g committed offset 9 of t-0; the group had read up to 8"
     ]
 

@@ -12,7 +12,7 @@ def test_events_are_kept_in_order_with_their_partitions():
     history.acknowledged("p", "t", 1, "a", offset=4)
     history.read("c", "t", 1, "a", offset=4)
 
-    assert [type(one) for one in history.events] == [Sent, Acknowledged, Read]
+    assert [type(event) for event in history.events] == [Sent, Acknowledged, Read]
     assert mark == 1
     assert history.events[0].at == TopicPartition("t", -1)
-    assert [one.offset for one in history.of(Read)] == [4]
+    assert [record.offset for record in history.of(Read)] == [4]

@@ -32,14 +32,14 @@ def log_of(records: str) -> dict[TopicPartition, dict[int, str]]:
 
 
 def texts(violations) -> list[str]:
-    return [one.text for one in violations]
+    return [violation.text for violation in violations]
 
 
 def test_correct_history_has_no_violation(history):
     log = log_of("abcd")
 
-    for found in (lost_records(history, log), replaced_records(history, log)):
-        assert found == []
+    for result in (lost_records(history, log), replaced_records(history, log)):
+        assert result == []
     assert doubled_records(history, log) == skipped_records(history, log) == []
     assert disordered_records(history) == []
 
@@ -57,10 +57,10 @@ def test_record_read_but_never_acknowledged_must_not_be_lost():
     history = History()
     history.read("c", "t", 0, "x", offset=5)
 
-    (found,) = lost_records(history, log_of("a"))
+    (result,) = lost_records(history, log_of("a"))
 
-    assert found.offsets == (5,)
-    assert "read by c" in found.text
+    assert result.offsets == (5,)
+    assert "read by c" in result.text
 
 
 def test_records_below_the_start_offset_are_not_reported_as_lost(history):
@@ -146,7 +146,7 @@ def test_long_record_is_shortened_in_a_report():
     history = History()
     history.acknowledged("p", "t", 0, "x" * 100, offset=0)
 
-    (found,) = lost_records(history, {})
+    (result,) = lost_records(history, {})
 
-    assert len(found.text) < 130
-    assert "..." in found.text
+    assert len(result.text) < 130
+    assert "..." in result.text

@@ -27,7 +27,7 @@ def test_check_applies_every_rule():
     history.commit_found("g", "t", 0, offset=2, since=history.mark())
     log = {TopicPartition("t", 0): {0: "a", 1: "b", 2: "b"}}
 
-    rules = {one.rule for one in find_violations(history, log)}
+    rules = {violation.rule for violation in find_violations(history, log)}
 
     assert rules == {
         "lost",

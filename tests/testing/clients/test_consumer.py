@@ -25,10 +25,10 @@ async def test_consumer_reads_all_partitions_from_their_start(sim):
     async with sim.consumer("t", name="c") as consumer:
         records = await consumer.poll()
 
-        assert sorted(one.value for one in records) == [b"0", b"1", b"2", b"3"]
+        assert sorted(record.value for record in records) == [b"0", b"1", b"2", b"3"]
         assert consumer.positions == {T0: 2, T1: 2}
         assert await consumer.poll(0.1) == []
-    assert [one.offset for one in sim.history.of(Positioned)] == [0, 0]
+    assert [record.offset for record in sim.history.of(Positioned)] == [0, 0]
     assert {one.consumer for one in sim.history.of(Read)} == {"c"}
 
 
@@ -41,9 +41,9 @@ async def test_poll_returns_as_soon_as_a_record_is_produced(sim):
         async with sim.producer() as producer, trio.open_nursery() as nursery:
             nursery.start_soon(producer.send, "t", b"new")
 
-            (found,) = await consumer.poll(60.0)
+            (result,) = await consumer.poll(60.0)
 
-        assert (found.value, found.offset) == (b"new", 4)
+        assert (result.value, result.offset) == (b"new", 4)
         assert trio.current_time() - begin < 1
 
 
@@ -52,10 +52,10 @@ async def test_consumer_reads_from_the_offset_of_a_seek_and_resets_an_offset_out
     await fill(sim, partitions=1)
     async with sim.consumer(partitions=[T0]) as consumer:
         await consumer.seek("t", 0, 3)
-        assert [one.offset for one in await consumer.poll()] == [3]
+        assert [record.offset for record in await consumer.poll()] == [3]
 
         await consumer.seek("t", 0, 99)
-        assert [one.offset for one in await consumer.poll(5.0)] == [0, 1, 2, 3]
+        assert [record.offset for record in await consumer.poll(5.0)] == [0, 1, 2, 3]
 
 
 @simulate(seeds=3)
@@ -91,8 +91,8 @@ async def test_a_member_continues_at_the_committed_offset(sim):
         assert second.positions == {T0: 4}
     async with sim.consumer(partitions=[T0], group="g") as auditor:
         assert await auditor.committed() == {T0: 4}
-    assert [one.offset for one in sim.history.of(CommitFound)] == [-1, 4, 4]
-    assert [one.offset for one in sim.history.of(Positioned)] == [0, 4]
+    assert [record.offset for record in sim.history.of(CommitFound)] == [-1, 4, 4]
+    assert [record.offset for record in sim.history.of(Positioned)] == [0, 4]
     await sim.check()
 
 

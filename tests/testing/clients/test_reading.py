@@ -36,7 +36,8 @@ async def test_log_is_read_from_its_start_offset(sim):
 
 async def test_producer_and_consumer_work_over_real_sockets(tmp_path):
     world = RealWorld()
-    async with served_broker(world, {"log.dirs": str(tmp_path)}) as served:
+    settings = {"log.dirs": str(tmp_path), "group.initial.rebalance.delay.ms": "0"}
+    async with served_broker(world, settings) as served:
         await served.create_topic("t")
         address = served.broker.endpoint
         async with Producer(world=world, bootstrap=address) as producer:
@@ -49,5 +50,5 @@ async def test_producer_and_consumer_work_over_real_sockets(tmp_path):
 
         log = await read_log(world, address)
 
-    assert [one.value for one in records] == [b"a", b"b"]
+    assert [record.value for record in records] == [b"a", b"b"]
     assert [one.value for one in log[TopicPartition("t", 0)].values()] == [b"a", b"b"]

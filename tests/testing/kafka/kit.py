@@ -17,6 +17,7 @@ def consumer(kafka: Kafka, group: str = "g", **more: object) -> Consumer:
             "group.id": group,
             "auto.offset.reset": "earliest",
             "log_level": 0,
+            "fetch.wait.max.ms": 20,  # partitions without records delay those with some
             **more,
         }
     )

@@ -142,7 +142,7 @@ def test_each_client_logs_in_as_a_user_of_the_broker(tls: bool, mechanism: str) 
         assert len(values(kafka)) == 4
 
 
-def test_what_cannot_be_is_refused_by_name() -> None:
+def test_invalid_users_mechanisms_and_acls_are_refused_by_name() -> None:
     with pytest.raises(ValueError, match="user 'eve': expected one of ann, bob"):
         Access(users={"bob": "x", "ann": "y"}).client_config("h:1", "eve")
     with pytest.raises(ValueError, match="user None: expected one of ann"):

@@ -38,12 +38,12 @@ def test_apply_retention_keeps_young_records(kafka: Kafka) -> None:
 
     kafka.apply_retention()
 
-    assert [one.text for one in kafka.records("orders")] == ["young"]
+    assert [record.text for record in kafka.records("orders")] == ["young"]
 
 
 def test_every_listed_job_can_be_run(kafka: Kafka) -> None:
     def runs() -> dict[str, int]:
-        return {one.name: one.runs for one in kafka.jobs()}
+        return {job.name: job.runs for job in kafka.jobs()}
 
     before = runs()
     for name in before:

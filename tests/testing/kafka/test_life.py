@@ -37,11 +37,11 @@ def test_connected_client_continues_after_a_kill_and_a_start(kafka):
     client = consumer(kafka)
     try:
         kafka.produce("orders", b"before")
-        assert [one.value() for one in client.consume(1, timeout=10)] == [b"before"]
+        assert [message.value() for message in client.consume(1, timeout=10)] == [b"before"]
         kafka.kill()
         kafka.start()
         kafka.produce("orders", b"after")
-        assert [one.value() for one in client.consume(1, timeout=10)] == [b"after"]
+        assert [message.value() for message in client.consume(1, timeout=10)] == [b"after"]
     finally:
         client.close()
 

@@ -21,8 +21,10 @@ def features(kafka) -> tuple[dict[str, int], dict[str, int]]:
         return await ask(kafka.broker, ApiVersionsRequest("test", "1"), 4)
 
     answer = kafka.thread.call(versions)
-    supported = {one.name: one.max_version for one in answer.supported_features}
-    return supported, {one.name: one.max_version_level for one in answer.finalized_features}
+    supported = {feature.name: feature.max_version for feature in answer.supported_features}
+    return supported, {
+        feature.name: feature.max_version_level for feature in answer.finalized_features
+    }
 
 
 def test_broker_offers_the_versions_and_features_of_its_release():
@@ -60,7 +62,7 @@ def test_a_client_works_with_each_release(release):
         assert producer.flush(20) == 0
         client = consumer(kafka)
         try:
-            assert [one.value() for one in client.consume(1, timeout=20)] == [b"x"]
+            assert [message.value() for message in client.consume(1, timeout=20)] == [b"x"]
         finally:
             client.close()
 

@@ -19,8 +19,8 @@ def test_records_are_produced_and_read_without_a_client(kafka):
     assert keyed[0].headers == (("h", b"1"),)
     assert keyed[0].timestamp_ms == 5
     assert keyed[1].partition == 2
-    found = kafka.records("orders")
-    assert sorted(found, key=repr) == sorted([*stored, *keyed], key=repr)
+    result = kafka.records("orders")
+    assert sorted(result, key=repr) == sorted([*stored, *keyed], key=repr)
     last = keyed[1]
     assert kafka.records("orders", partition=2, start=last.offset) == [last]
 
@@ -33,7 +33,7 @@ def test_client_and_test_kit_read_records_produced_by_each_other(kafka):
 
     client = consumer(kafka)
     try:
-        assert [one.value() for one in client.consume(2, timeout=10)] == [
+        assert [message.value() for message in client.consume(2, timeout=10)] == [
             b"from a client",
             b"from the kit",
         ]

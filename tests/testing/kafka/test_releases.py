@@ -10,11 +10,11 @@ RELEASES = ["2.8", "3.3", "3.6", "3.9", "4.0", "4.1", "4.2"]
 
 
 def test_release_serves_no_higher_version_than_the_next_release():
-    found = [find_release(name) for name in RELEASES]
+    result = [find_release(name) for name in RELEASES]
     ours = {api.key: api.last for api in installed_apis() if api.key < 10_000}
     for key, last in ours.items():
         before = -1
-        for release in found:
+        for release in result:
             version = release.last_of(key)
             assert version is None or before <= version <= last, (key, release.name)
             before = before if version is None else version

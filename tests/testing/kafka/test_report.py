@@ -59,7 +59,8 @@ def test_open_transactions_are_described_with_state_age_and_partitions(kafka):
 
 def test_requests_of_the_test_kit_do_not_replace_those_of_a_client(kafka):
     client = consumer(kafka, **{"client.id": "billing"})
-    client.consume(1, timeout=1)
+    client.poll(0)
+    kafka.wait_for_group("g", members=1)
     client.close()
     for _ in range(50):
         kafka.records("orders")
@@ -75,7 +76,8 @@ def test_requests_of_the_test_kit_do_not_replace_those_of_a_client(kafka):
 def test_the_requests_of_a_client_are_described_after_a_restart(kafka):
     kafka.restart()
     client = consumer(kafka, **{"client.id": "billing"})
-    client.consume(1, timeout=1)
+    client.poll(0)
+    kafka.wait_for_group("g", members=1)
     client.close()
 
     assert "billing" in dict(describe_threaded(kafka))["latest requests"]
@@ -86,9 +88,11 @@ def test_report_of_a_busy_broker_has_at_most_sixty_lines(kafka):
         kafka.create_topic(f"topic-{number:02}", partitions=30)
         warn(kafka, "log not cleaned", number=number)
     clients = [consumer(kafka, f"group-{number:02}") for number in range(12)]
-    for client in clients:
-        client.consume(1, timeout=0.5)
     try:
+        for client in clients:
+            client.poll(0)  # each joins its group in a thread of its own
+        for number in range(len(clients)):
+            kafka.wait_for_group(f"group-{number:02}", members=1)
         sections = describe_threaded(kafka)
     finally:
         for client in clients:

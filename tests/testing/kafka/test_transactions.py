@@ -6,8 +6,8 @@ from confluent_kafka import Producer
 from tests.testing.kafka.kit import values
 from trio_kafka.controls.values import Record
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.testing.kafka.in_loop import NotReachedError
 from trio_kafka.testing.kafka.threaded import Kafka, running_broker
+from trio_kafka.testing.kafka.waiting import NotReachedError
 
 ID = "payments"
 

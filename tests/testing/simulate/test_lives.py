@@ -61,7 +61,7 @@ async def test_records_are_seen_through_the_kit_and_by_clients(sim):
     await sim.kafka.produce("t", b"x")
 
     assert await sim.kafka.topics() == ["t"]
-    assert [one.value for one in await sim.kafka.records("t")] == [b"x"]
+    assert [record.value for record in await sim.kafka.records("t")] == [b"x"]
     assert await sim.values("t") == [b"x"]
     assert len(await sim.log("t")) == 2
 

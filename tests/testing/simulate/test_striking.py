@@ -56,7 +56,7 @@ async def test_clients_continue_after_each_fault_and_no_record_is_lost(sim, kind
 
     await sim.check()
     assert sim.schedules == [planned] == [[(0.1, kind, *EXAMPLES[kind])]]
-    assert [one.value for one in read] == [b"%d" % number for number in range(8)]
+    assert [record.value for record in read] == [b"%d" % number for number in range(8)]
     trace = "\n".join(sim.universe.trace)
     assert f" chaos chaos {kind} " in trace
     assert SEEN.get(kind, "") in trace

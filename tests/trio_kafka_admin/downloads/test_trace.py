@@ -80,7 +80,7 @@ async def test_a_viewer_that_leaves_ends_the_recording(autojump_clock: MockClock
     assert again.status == 200
 
 
-async def test_head_of_a_trace_records_nothing(autojump_clock: MockClock) -> None:
+async def test_head_request_for_a_trace_records_nothing(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         began = trio.current_time()
         answer = await ui.ask("/admin/download/trace?seconds=5", "HEAD")

@@ -25,7 +25,7 @@ GROUP = "billing"
 
 
 @pytest.mark.parametrize(
-    "minutes", [2, pytest.param(60, marks=[pytest.mark.long, pytest.mark.timeout(2400)])]
+    "minutes", [1, pytest.param(60, marks=[pytest.mark.long, pytest.mark.timeout(2400)])]
 )
 async def test_healthy_busy_broker_has_no_findings(autojump_clock: MockClock, minutes: int) -> None:
     async with drill(settings={"group.consumer.session.timeout.ms": "45000"}) as exercise:
@@ -37,18 +37,18 @@ async def test_healthy_busy_broker_has_no_findings(autojump_clock: MockClock, mi
         for number in range(PARTITIONS):
             exercise.nursery.start_soon(_produce, exercise, topic, number)
         exercise.nursery.start_soon(_consume, exercise, topic)
-        found = set[str]()
+        result = set[str]()
         lag = 0
         for _ in range(minutes * 60):
             page = await exercise.look()
             exercise.seen.clear()
-            found.update(row["words"] for row in page["findings"] + page["ended"])
+            result.update(row["words"] for row in page["findings"] + page["ended"])
             coordinator = page["lanes"][0]["stages"][5]
             words = [row["words"] for row in coordinator["rows"] if row["label"] == GROUP]
             lag = max([lag, *(_lag(text) for text in words)])
             await trio.sleep(1)
 
-    assert found == set()
+    assert result == set()
     assert lag > 3_000  # between two commits it lags, as all do
 
 

@@ -10,10 +10,14 @@ async def test_jobs_page_shows_every_job_with_its_runs(autojump_clock: MockClock
         scheduler = ui.served.broker.parts.scheduler
         await scheduler.run_now("kafka-log-retention")
         page = await ui.page("/admin/jobs")
-        rows = {one["job"]: one for one in table_of(page, "jobs")}
-        found = (await ui.json("/admin/api/jobs"))["jobs"]
+        rows = {row["job"]: row for row in table_of(page, "jobs")}
+        result = (await ui.json("/admin/api/jobs"))["jobs"]
 
-    assert set(rows) == {one.name for one in scheduler.statuses} == {one["name"] for one in found}
+    assert (
+        set(rows)
+        == {status.name for status in scheduler.statuses}
+        == {row["name"] for row in result}
+    )
     retention = rows["kafka-log-retention"]
     assert (retention["every s"], retention["runs"], retention["last error"]) == ("300", "1", DASH)
     assert rows["quota-expiry"]["next in s"] == DASH

@@ -46,10 +46,10 @@ async def test_search_looks_at_the_text_of_events(
     async with admin_ui() as ui:
         LOGGER.info("connection closed", peer="one")
         LOGGER.info("connection closed", peer="other")
-        found = (await ui.json("/admin/api/log?of=PEER=other"))["events"]
+        result = (await ui.json("/admin/api/log?of=PEER=other"))["events"]
         page = await ui.page("/admin/log?of=no%20such%20event")
 
-        assert [event["text"] for event in found] == ["connection closed peer=other"]
+        assert [event["text"] for event in result] == ["connection closed peer=other"]
         assert page.one("div", id="live").text == "No event of the log matches."
 
 

@@ -38,7 +38,7 @@ async def test_plugins_page_shows_each_plugin_with_its_contributions(
 ) -> None:
     async with admin_ui(guard) as ui:
         page = await ui.page("/admin/plugins")
-        rows = {one["plugin"]: one for one in table_of(page, "plugins")}
+        rows = {row["plugin"]: row for row in table_of(page, "plugins")}
 
         assert rows["guard"]["what it does"] == "Guards <something>."
         assert (rows["guard"]["state"], rows["guard"]["contributes"]) == ("ready", DASH)
@@ -56,16 +56,16 @@ async def test_plugins_page_shows_the_error_of_a_failed_plugin(autojump_clock: M
         assert row["state"].startswith("failed: ")
         assert "<no> way" in row["state"]
         assert page.all("span", class_="bad") != []
-        found = (await ui.json("/admin/api/overview"))["findings"]
-        assert [one["node"] for one in found] == ["broker-1/plugins/broken"]
-        assert "plugin broken has failed" in found[0]["words"]
+        result = (await ui.json("/admin/api/overview"))["findings"]
+        assert [one["node"] for one in result] == ["broker-1/plugins/broken"]
+        assert "plugin broken has failed" in result[0]["words"]
 
 
 async def test_plugins_page_shows_a_disabled_plugin_as_off(autojump_clock: MockClock) -> None:
     async with admin_ui(guard, more={"plugin.guard.enabled": "false"}) as ui:
         rows = table_of(await ui.page("/admin/plugins"), "plugins")
 
-        assert [one["state"] for one in rows if one["plugin"] == "guard"] == ["off"]
+        assert [row["state"] for row in rows if row["plugin"] == "guard"] == ["off"]
 
 
 async def test_pages_do_not_show_secret_plugin_settings(autojump_clock: MockClock) -> None:

@@ -34,12 +34,12 @@ async def test_queues_page_lists_every_channel_limiter_and_purgatory(
     autojump_clock: MockClock,
 ) -> None:
     async with admin_ui() as ui:
-        found = await ui.json("/admin/api/queues?own=1")
+        result = await ui.json("/admin/api/queues?own=1")
         kinds = {"channel", "limiter", "purgatory"}
         walked = [node.path for _, node in ui.served.broker.node.walk() if node.kind in kinds]
 
-        assert sorted(one["node"] for one in found["queues"]) == sorted(walked)
-        assert found["total"] == len(walked)
+        assert sorted(row["node"] for row in result["queues"]) == sorted(walked)
+        assert result["total"] == len(walked)
 
 
 async def test_fullest_queue_is_first_and_links_to_its_tree_node(autojump_clock: MockClock) -> None:
@@ -51,7 +51,7 @@ async def test_fullest_queue_is_first_and_links_to_its_tree_node(autojump_clock:
         page = await ui.page("/admin/queues")
 
         rows = table_of(page, "queues")
-        assert [one["what waits"] for one in rows][:2] == [
+        assert [row["what waits"] for row in rows][:2] == [
             "strange & new/full",
             "strange & new/half",
         ]
@@ -59,7 +59,7 @@ async def test_fullest_queue_is_first_and_links_to_its_tree_node(autojump_clock:
         assert rows[1]["full"] == "50 %"
         bar = page.all("rect", class_="bar-part warn")[0]
         assert (bar.attributes["width"], page.all("rect")[0].attributes["width"]) == ("90.0", "100")
-        [endless] = [one for one in rows if one["what waits"] == "strange & new/endless"]
+        [endless] = [row for row in rows if row["what waits"] == "strange & new/endless"]
         assert (endless["bound"], endless["full"], endless["oldest s"]) == (DASH, DASH, "1.500")
         target = page.one("table", id="queues").all("a")[0].attributes["href"]
         assert target is not None
@@ -105,4 +105,4 @@ async def test_queue_of_the_ui_itself_is_left_out_unless_it_is_asked_for(
     async with admin_ui() as ui:
         for address, expected in (("queues", 0), ("queues?own=1", 1)):
             listed = (await ui.json(f"/admin/api/{address}"))["queues"]
-            assert sum(one["path"].endswith("/admin-requests") for one in listed) == expected
+            assert sum(row["path"].endswith("/admin-requests") for row in listed) == expected

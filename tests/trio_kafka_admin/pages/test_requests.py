@@ -13,9 +13,9 @@ from trio_kafka_admin.pages.requests import bar
 
 async def fetch(ui: Ui, topic: object) -> None:
     """One that waits for a record for half a minute."""
-    wanted = FetchTopic("orders", topic, [FetchPartition(partition=0, fetch_offset=0)])  # type: ignore[arg-type]
+    expected = FetchTopic("orders", topic, [FetchPartition(partition=0, fetch_offset=0)])  # type: ignore[arg-type]
     async with ui.served.connect() as client:
-        await client.ask(FetchRequest(max_wait_ms=30_000, min_bytes=1, topics=[wanted]), 12)
+        await client.ask(FetchRequest(max_wait_ms=30_000, min_bytes=1, topics=[expected]), 12)
 
 
 async def test_request_in_flight_is_shown_with_its_stage_and_wait_reason(
@@ -34,7 +34,7 @@ async def test_request_in_flight_is_shown_with_its_stage_and_wait_reason(
             "0 of 1 bytes from orders-0",
         )
         assert twin["which"] == "in-flight"
-        assert [one["stage"] for one in twin["requests"]] == ["parked"]
+        assert [request["stage"] for request in twin["requests"]] == ["parked"]
         nursery.cancel_scope.cancel()
 
 
@@ -80,14 +80,14 @@ def drawn(**times: int) -> Element:
 
 
 def test_request_bar_has_one_part_per_hop_with_the_width_of_its_share() -> None:
-    found = drawn(queue=1000, local=3000, send=-1)
+    result = drawn(queue=1000, local=3000, send=-1)
 
     parts = [
         (one.attributes["class"], one.attributes["x"], one.attributes["width"])
-        for one in found.all("rect")
+        for one in result.all("rect")
     ]
     assert parts == [("queue", "0.0", "40.0"), ("local", "40.0", "120.0")]
-    assert found.one("title").text == "queue 1.000 ms, local 3.000 ms"
+    assert result.one("title").text == "queue 1.000 ms, local 3.000 ms"
 
 
 def test_a_request_that_took_no_time_has_an_empty_bar() -> None:

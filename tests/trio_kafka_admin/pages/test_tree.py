@@ -25,19 +25,19 @@ def shown(*rows: object, path: str = "") -> Element:
 
 def nesting(element: Element) -> list[object]:
     """Names of nodes, each with a list of those below it."""
-    found: list[object] = []
+    result: list[object] = []
     for one in element.content:
         assert isinstance(one, Element)
         if one.name == "details":
             summary, *rest = one.content
             assert isinstance(summary, Element)
             names = [name.text for name in summary.all("b")] or [summary.text]
-            found.append([*names, *nesting(Element("", {}, rest))])
+            result.append([*names, *nesting(Element("", {}, rest))])
         elif one.name == "span":
             continue  # links of the node
         else:
-            found.append(one.all("a")[0].text)
-    return found
+            result.append(one.all("a")[0].text)
+    return result
 
 
 def test_tree_page_nests_nodes_in_their_parents() -> None:
@@ -103,7 +103,7 @@ async def test_the_whole_tree_of_a_broker_is_shown(autojump_clock: MockClock) ->
     async with admin_ui() as ui:
         await ui.served.create_topic("orders")
         page = await ui.page("/admin/tree?own=1")
-        found = await ui.json("/admin/api/tree?own=1")
+        result = await ui.json("/admin/api/tree?own=1")
 
         tree = page.one("div", id="tree")
         names = {one.text for kind in ("a", "b") for one in tree.all(kind)}
@@ -115,8 +115,8 @@ async def test_the_whole_tree_of_a_broker_is_shown(autojump_clock: MockClock) ->
             for node in walked
             if node.kind != "log" or node.name not in partitions
         ]
-        assert sorted((one["kind"], one["path"]) for one in found["rows"]) == sorted(expected)
-        assert found["logs_as_partitions"] == len(walked) - len(expected) == 1
+        assert sorted((one["kind"], one["path"]) for one in result["rows"]) == sorted(expected)
+        assert result["logs_as_partitions"] == len(walked) - len(expected) == 1
         assert {"connection", "task", "channel", "partition"} <= {kind for kind, _ in expected}
 
 
@@ -145,7 +145,7 @@ async def test_a_line_that_opens_has_no_link_in_it(autojump_clock: MockClock) ->
 
         summaries = page.one("div", id="tree").all("summary")
         assert len(summaries) > 10
-        assert [one for one in summaries if one.all("a")] == []
+        assert [summary for summary in summaries if summary.all("a")] == []
 
 
 async def test_many_children_of_one_kind_are_a_closed_fold_that_counts_them(
@@ -193,9 +193,9 @@ async def test_node_names_that_end_with_a_slash_are_found_by_path(
         group = ui.served.broker.node.add("shard", "part").add("g/", "group")
         group.add("member/", "member")
         both = ["broker-1/shard/g/", "broker-1/shard/g//member/"]
-        for path, found in ((both[0], both), (both[1], both[1:])):
+        for path, result in ((both[0], both), (both[1], both[1:])):
             rows = (await ui.json(f"/admin/api/tree?path={path}"))["rows"]
-            assert [one["path"] for one in rows] == found
+            assert [one["path"] for one in rows] == result
 
 
 async def test_page_of_a_node_links_to_its_parent(autojump_clock: MockClock) -> None:
@@ -214,15 +214,15 @@ async def test_too_large_tree_is_shown_without_logs_connections_and_other_numero
         logs = ui.served.broker.node.add("log-manager-2", "part")
         for number in range(600):
             logs.add(f"orders-{number}", "log")
-        found = await ui.json("/admin/api/tree")
+        result = await ui.json("/admin/api/tree")
         page = await ui.page("/admin/tree")
         below = await ui.json("/admin/api/tree?path=broker-1/log-manager-2")
 
-        kinds = {one["kind"] for one in found["rows"]}
+        kinds = {one["kind"] for one in result["rows"]}
         assert "log" not in kinds
         assert {"plane", "plugin", "selector", "channel"} <= kinds
-        assert not found["truncated"]
-        assert found["left_out"] == [
+        assert not result["truncated"]
+        assert result["left_out"] == [
             "connection",
             "file",
             "group",
@@ -245,5 +245,5 @@ async def test_every_link_to_a_stack_finds_its_task(autojump_clock: MockClock) -
 
         assert len(links) > 5
         for link in links:
-            found = await ui.json(link.replace("/admin/", "/admin/api/"))
-            assert found["stack"] or found["rows"], link
+            result = await ui.json(link.replace("/admin/", "/admin/api/"))
+            assert result["stack"] or result["rows"], link

@@ -30,8 +30,10 @@ class Kept:
 def writer_of(*sinks: Any, bound: int = 100) -> tuple[EventWriter, Counter, Counter, Node]:
     dropped, failed, node = Counter(), Counter(), Node("audit", "plugin")
     logger = get_logger("trio_kafka.plugin.audit")
-    made = EventWriter(sinks, node, bound=bound, dropped=dropped, failed=failed, logger=logger)
-    return made, dropped, failed, node
+    event_writer = EventWriter(
+        sinks, node, bound=bound, dropped=dropped, failed=failed, logger=logger
+    )
+    return event_writer, dropped, failed, node
 
 
 async def test_events_above_the_bound_of_the_queue_are_dropped_and_counted(

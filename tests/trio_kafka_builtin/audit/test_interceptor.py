@@ -10,16 +10,16 @@ from trio_kafka_builtin.audit.interceptor import apis_of
 
 
 def test_the_admin_group_contains_the_apis_that_change_the_cluster() -> None:
-    names = {one.__name__ for one in apis_of(["admin"], installed_apis())}
+    names = {function.__name__ for function in apis_of(["admin"], installed_apis())}
 
     assert {"CreateTopicsRequest", "DeleteTopicsRequest", "AlterConfigsRequest"} <= names
     assert not names & {"ProduceRequest", "FetchRequest", "MetadataRequest"}
 
 
 def test_api_names_are_accepted_in_any_case_and_repeated_names_once() -> None:
-    found = apis_of(["PRODUCE", "createtopics", "Produce"], installed_apis())
+    apis = apis_of(["PRODUCE", "createtopics", "Produce"], installed_apis())
 
-    assert found == [ProduceRequest, CreateTopicsRequest]
+    assert apis == [ProduceRequest, CreateTopicsRequest]
 
 
 def test_an_unknown_api_name_is_refused() -> None:

@@ -151,7 +151,7 @@ async def test_produce_and_fetch_are_audited_without_record_values_when_configur
 
         told = await events(served)
 
-    assert [(one["api"], one["subjects"]) for one in told] == [
+    assert [(row["api"], row["subjects"]) for row in told] == [
         ("Produce", [{"type": "topic", "name": "data"}]),
         ("Fetch", [{"type": "topic", "name": "data"}]),
     ]
@@ -176,7 +176,7 @@ async def test_produce_events_are_sampled_at_the_configured_rate(autojump_clock:
         told = await events(served)
 
     assert 5 <= len(told) <= 50
-    assert {one["one_of"] for one in told} == {10}
+    assert {row["one_of"] for row in told} == {10}
 
 
 async def test_the_audit_topic_is_created_with_delete_policy_and_the_configured_retention(
@@ -206,11 +206,11 @@ async def test_requests_of_clients_that_close_before_the_response_are_audited(
                 await other.send(request_frame(CreateTopicsRequest([topic], timeout_ms=1000), 7))
                 for _ in range(passes):
                     await trio.lowlevel.checkpoint()
-        told = {one["subjects"][0]["name"]: one["outcome"] for one in await events(served)}
-        made = {name for name in served.broker.metadata.image.topics if name != TOPIC}
+        told = {event["subjects"][0]["name"]: event["outcome"] for event in await events(served)}
+        names = {name for name in served.broker.metadata.image.topics if name != TOPIC}
 
-    assert made
-    assert made <= told.keys()
+    assert names
+    assert names <= told.keys()
     assert set(told.values()) <= {"unknown", "done"}
 
 
@@ -223,7 +223,7 @@ async def test_events_are_written_to_the_log_without_an_audit_topic(
             assert await events(served) == []
             assert served.broker.logs.get(TopicPartition(TOPIC, 0)) is None
 
-    lines = [one.getMessage() for one in caplog.records if one.name == LOGGER]
+    lines = [record.getMessage() for record in caplog.records if record.name == LOGGER]
     assert json.loads(lines[0].removeprefix("audit:"))["api"] == "CreateTopics"
 
 
@@ -260,9 +260,9 @@ async def test_queued_events_are_written_when_the_broker_stops(
         async with served_broker(world, given, plugins=(audit, last)) as served:
             await served.create_topic("last")
     assert taken == [late]
-    lines = [one.getMessage() for one in caplog.records if one.name == LOGGER]
-    told = [json.loads(one.removeprefix("audit:")) for one in lines]
-    assert [one["number"] for one in told[1:]] == list(range(late))
+    lines = [record.getMessage() for record in caplog.records if record.name == LOGGER]
+    told = [json.loads(line.removeprefix("audit:")) for line in lines]
+    assert [row["number"] for row in told[1:]] == list(range(late))
 
     async with served_broker(world, plugins=()) as served:
         stored = [json.loads(one) for one in await values(served, TOPIC, 0)]
@@ -286,7 +286,7 @@ async def test_events_of_unacknowledged_produce_requests_have_an_outcome(
         told = await events(served)
 
     assert stored == [SECRET] * 2
-    assert [one["outcome"] for one in told] == ["done", "done", "unknown"]
+    assert [row["outcome"] for row in told] == ["done", "done", "unknown"]
     assert [one.get("acknowledged") for one in told] == [False, None, None]
     assert told[0]["subjects"][0]["name"] == "data"
 

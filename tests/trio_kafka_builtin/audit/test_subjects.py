@@ -63,11 +63,11 @@ def test_every_field_read_by_the_subject_table_exists_in_the_messages(key: int) 
     response = message_of(request).response
     assert response is not None
 
-    found = subjects_of(key, filled(request), MetadataImage())
-    errors = found.record_outcomes(filled(response))
+    subjects = subjects_of(key, filled(request), MetadataImage())
+    errors = subjects.record_outcomes(filled(response))
 
     assert set(errors) == {0}
-    assert all(one.type and isinstance(one.name, str) for one in found.subjects)
+    assert all(subject.type and isinstance(subject.name, str) for subject in subjects.subjects)
 
 
 def test_results_without_names_are_matched_to_subjects_by_position() -> None:
@@ -80,7 +80,7 @@ def test_results_without_names_are_matched_to_subjects_by_position() -> None:
         CreateAclsResponse(results=[AclCreationResult(0), AclCreationResult(29)])
     )
 
-    assert [one.plain() for one in subjects.subjects] == [
+    assert [subject.plain() for subject in subjects.subjects] == [
         {"type": "topic", "name": "a"},
         {"type": "cluster", "name": "b", "error": name_of(29)},
     ]
@@ -92,7 +92,7 @@ def test_the_subject_of_a_scram_change_is_the_user_without_the_password() -> Non
         51, AlterUserScramCredentialsRequest(deletions=[], upsertions=[change]), MetadataImage()
     )
 
-    assert [one.plain() for one in subjects.subjects] == [{"type": "user", "name": "eve"}]
+    assert [subject.plain() for subject in subjects.subjects] == [{"type": "user", "name": "eve"}]
 
 
 def test_long_subject_names_are_cut_and_the_number_of_subjects_is_bounded() -> None:

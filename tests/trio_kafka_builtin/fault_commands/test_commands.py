@@ -21,8 +21,8 @@ def addresses() -> Iterator[dict[str, str]]:
     command = [sys.executable, "-m", "trio_kafka", "start", "--testing", "--with-parent"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
-        found = json.loads(process.stdout.readline())
-        yield {"bootstrap": found["bootstrap"], "testing": found["testing"][0]}
+        result = json.loads(process.stdout.readline())
+        yield {"bootstrap": result["bootstrap"], "testing": result["testing"][0]}
         process.terminate()
 
 
@@ -45,11 +45,11 @@ def test_rules_are_added_listed_removed_and_cleared(fault, tmp_path: Path) -> No
 
     assert fault("add", "name=a", "topic=none", "error=6")[0] == 0
     assert fault("add", "--file", str(file))[0] == 0
-    assert [one["name"] for one in fault("list")[1]] == ["a", "b"]
+    assert [row["name"] for row in fault("list")[1]] == ["a", "b"]
     status, removed = fault("remove", "a")
     assert (status, removed[0]["name"], removed[0]["seen"]) == (0, "a", 0)
     assert fault("remove", "a")[0] == 1
-    assert [one["name"] for one in fault("clear")[1]] == ["b"]
+    assert [row["name"] for row in fault("clear")[1]] == ["b"]
     assert fault("list") == (0, [])
 
 

@@ -64,7 +64,7 @@ async def test_a_list_of_rules_is_added_completely_or_not_at_all(autojump_clock:
 
         made = await http("POST", body={"rules": [MOVED, {"drop": True, "name": "d"}]})
 
-        assert (made.status, [one["name"] for one in made.json()["rules"]]) == (201, ["t", "d"])
+        assert (made.status, [rule["name"] for rule in made.json()["rules"]]) == (201, ["t", "d"])
 
 
 async def test_an_invalid_rule_is_refused_and_not_added(autojump_clock: MockClock) -> None:
@@ -94,19 +94,19 @@ async def test_wait_returns_after_the_hits_and_release_answers_held_requests(
     autojump_clock: MockClock,
 ) -> None:
     async with harness_with() as harness, trio.open_nursery() as nursery:
-        http, found = Http(harness), list[Any]()
+        http, result = Http(harness), list[Any]()
         await http.add(name="h", hold=True)
 
         async def wait() -> None:
-            found.append(await http("POST", "/faults/h/wait", {"hits": 1}))
+            result.append(await http("POST", "/faults/h/wait", {"hits": 1}))
 
         nursery.start_soon(wait)
         await wait_all_tasks_blocked()
-        assert found == []
+        assert result == []
         client = harness.client("c")
         client.send(EchoRequest("a"))
         await wait_all_tasks_blocked()
-        [answer] = found
+        [answer] = result
         assert (answer.status, answer.json()["hits"], answer.json()["held"]) == (200, 1, 1)
 
         released = await http("POST", "/faults/h/release")
@@ -134,18 +134,18 @@ async def test_a_wait_for_a_rule_ends_with_status_410_when_the_rule_is_removed(
     autojump_clock: MockClock,
 ) -> None:
     async with harness_with() as harness, trio.open_nursery() as nursery:
-        http, found = Http(harness), list[Any]()
+        http, result = Http(harness), list[Any]()
         await http.add(**MOVED)
 
         async def wait() -> None:
-            found.append(await http("POST", "/faults/t/wait", {}))
+            result.append(await http("POST", "/faults/t/wait", {}))
 
         nursery.start_soon(wait)
         await wait_all_tasks_blocked()
         await http("DELETE", "/faults/t")
         await wait_all_tasks_blocked()
 
-        assert [one.status for one in found] == [410]
+        assert [one.status for one in result] == [410]
 
 
 async def test_rules_apply_only_to_requests_that_match_their_conditions_and_counts(
@@ -227,19 +227,19 @@ async def test_a_wait_for_recorded_requests_returns_at_the_count_or_the_timeout(
     autojump_clock: MockClock,
 ) -> None:
     async with harness_with() as harness, trio.open_nursery() as nursery:
-        http, found = Http(harness), list[Any]()
+        http, result = Http(harness), list[Any]()
         await http("POST", "/requests/start")
 
         async def wait() -> None:
-            found.append(await http("POST", "/requests/wait?api=Echo", {"count": 2}))
+            result.append(await http("POST", "/requests/wait?api=Echo", {"count": 2}))
 
         nursery.start_soon(wait)
         await code(harness)
         await wait_all_tasks_blocked()
-        assert found == []
+        assert result == []
         await code(harness)
         await wait_all_tasks_blocked()
-        assert [(one.status, one.json()["count"]) for one in found] == [(200, 2)]
+        assert [(one.status, one.json()["count"]) for one in result] == [(200, 2)]
 
         late = await http("POST", "/requests/wait?api=Wait", {"timeout_s": 1})
         assert (late.status, late.json()["message"]) == (408, "0 of 1 requests after 1 s")

@@ -17,7 +17,7 @@ def kafka():
 def test_periodic_jobs_are_listed_with_their_interval_and_counts(kafka: Kafka) -> None:
     jobs = ask(kafka, "GET", "/jobs").json()["jobs"]
 
-    retention = next(one for one in jobs if one["name"] == "kafka-log-retention")
+    retention = next(job for job in jobs if job["name"] == "kafka-log-retention")
     assert retention["interval_s"] == 300
     assert (retention["runs"], retention["failures"], retention["running"]) == (0, 0, False)
     assert 0 < retention["next_in_s"] <= 300

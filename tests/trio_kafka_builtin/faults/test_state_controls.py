@@ -97,8 +97,8 @@ def test_groups_can_be_listed_described_and_waited_for_over_http(kafka):
         kafka.produce("orders", b"a")
         client.consume(1, timeout=10)
         client.commit(asynchronous=False)
-        wanted = {"state": "Stable", "members": 1, "lag": 0}
-        group = ask(kafka, "POST", "/groups/g/wait", wanted).json()
+        expected = {"state": "Stable", "members": 1, "lag": 0}
+        group = ask(kafka, "POST", "/groups/g/wait", expected).json()
         assert group["offsets"] == {"orders-0": 1}
         assert group["lag"] == {"orders-0": 0}
         assert group["members"][0]["partitions"] == [["orders", 0]]

@@ -58,9 +58,9 @@ async def test_a_masked_batch_keeps_its_header_fields_and_offsets(
         assert getattr(before, name) == getattr(after, name)
     assert (after.producer_id, after.producer_epoch, after.base_sequence) == (99, 2, 17)
     assert (after.base_timestamp, after.max_timestamp) == (1000, 999 + count)
-    found = list(read_records(made, 0, after))
-    assert [one.offset for one in found] == list(range(40, 40 + count))
-    assert found[2].value == b"*********** 2"
+    result = list(read_records(made, 0, after))
+    assert [record.offset for record in result] == list(range(40, 40 + count))
+    assert result[2].value == b"*********** 2"
 
 
 async def test_control_batches_and_batches_without_the_field_are_not_changed(

@@ -206,7 +206,7 @@ async def test_masked_read_committed_fetches_exclude_records_of_open_transaction
             marker = Marker(committed=False, coordinator_epoch=1)
             write(encode_marker(marker, producer_id=1, producer_epoch=0, timestamp=5))
         (part,) = parked
-        assert [one.first_offset for one in part.aborted_transactions] == [1]
+        assert [transaction.first_offset for transaction in part.aborted_transactions] == [1]
         assert part.last_stable_offset == 4
         assert b"078-05" not in bytes(part.records)
         assert (await seen(1))[0] == [MASKED] * 3

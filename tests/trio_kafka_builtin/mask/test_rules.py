@@ -16,14 +16,14 @@ def masked(rules: str, document: Any, topic: str = "t", salt: str = "s") -> Any:
 
 
 def test_fields_are_redacted_hashed_and_shortened() -> None:
-    found = masked(
+    result = masked(
         "t: a=redact b.c=last:4 d=hash", {"a": 1, "b": {"c": "12345678"}, "d": "x", "e": "y"}
     )
 
-    assert found["a"] == "***"
-    assert found["b"] == {"c": "****5678"}
-    assert len(found["d"]) == 64
-    assert found["e"] == "y"
+    assert result["a"] == "***"
+    assert result["b"] == {"c": "****5678"}
+    assert len(result["d"]) == 64
+    assert result["e"] == "y"
 
 
 def test_equal_values_have_equal_hashes_with_one_salt_only() -> None:
@@ -34,9 +34,9 @@ def test_equal_values_have_equal_hashes_with_one_salt_only() -> None:
 
 
 def test_rules_apply_to_items_of_lists_and_a_star_matches_every_field() -> None:
-    found = masked("t: a.b=redact c.*=redact", [{"a": [{"b": 1}, {"b": 2}]}, {"c": {"d": 3}}])
+    result = masked("t: a.b=redact c.*=redact", [{"a": [{"b": 1}, {"b": 2}]}, {"c": {"d": 3}}])
 
-    assert found == [{"a": [{"b": "***"}, {"b": "***"}]}, {"c": {"d": "***"}}]
+    assert result == [{"a": [{"b": "***"}, {"b": "***"}]}, {"c": {"d": "***"}}]
 
 
 @pytest.mark.parametrize(

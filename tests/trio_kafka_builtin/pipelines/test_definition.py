@@ -27,15 +27,15 @@ WORD = "secret"
 
 
 def test_a_definition_needs_only_a_command() -> None:
-    found = read_definition("a", 'command = ["true"]', "/etc/p")
+    definition = read_definition("a", 'command = ["true"]', "/etc/p")
 
-    assert found == Definition(name="a", command=("true",), directory="/etc/p")
+    assert definition == Definition(name="a", command=("true",), directory="/etc/p")
 
 
 def test_every_key_of_a_definition_is_read() -> None:
-    found = read_definition("a", WHOLE, "/etc/p")
+    definition = read_definition("a", WHOLE, "/etc/p")
 
-    assert found == Definition(
+    assert definition == Definition(
         name="a",
         command=("spark-submit", "app.py"),
         directory="/etc/p/jobs",
@@ -48,7 +48,7 @@ def test_every_key_of_a_definition_is_read() -> None:
         enabled=False,
     )
     assert [key for key in KEYS if key not in WHOLE] == []
-    assert "secret" not in repr(found)
+    assert "secret" not in repr(definition)
     assert read_definition("a", 'command=["x"]\ndirectory="/d"', "/e").directory == "/d"
 
 

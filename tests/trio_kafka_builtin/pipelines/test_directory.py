@@ -16,10 +16,10 @@ async def test_each_visible_toml_file_of_the_directory_is_a_pipeline(
     world = simulated_world()
     write_files(world, {"b.toml": GOOD, "a.toml": GOOD, "app.py": "", ".c.toml": "", "d.toml~": ""})
 
-    found, refused = await read_directory(world.directory(DIRECTORY))
+    result, refused = await read_directory(world.directory(DIRECTORY))
 
-    assert [one.name for one in found] == ["a", "b"]
-    assert [one.directory for one in found] == [DIRECTORY] * 2
+    assert [one.name for one in result] == ["a", "b"]
+    assert [one.directory for one in result] == [DIRECTORY] * 2
     assert refused == []
 
 
@@ -38,9 +38,9 @@ async def test_invalid_files_are_reported_and_valid_files_still_read(
     write_files(world, files)
     world.directory(DIRECTORY).directory("folder.toml", create=True)
 
-    found, refused = await read_directory(world.directory(DIRECTORY))
+    result, refused = await read_directory(world.directory(DIRECTORY))
 
-    assert [one.name for one in found] == ["a"]
+    assert [one.name for one in result] == ["a"]
     told = {one.file: one.error for one in refused}
     assert set(told) == {*files, "folder.toml"} - {"a.toml"}
     assert told["big.toml"] == f"{LARGEST + 1} bytes, want at most {LARGEST}"
@@ -52,9 +52,9 @@ async def test_the_number_of_pipelines_is_bounded(autojump_clock: MockClock) -> 
     world = simulated_world()
     write_files(world, {f"p{number}.toml": GOOD for number in range(MOST + 2)})
 
-    found, refused = await read_directory(world.directory(DIRECTORY))
+    result, refused = await read_directory(world.directory(DIRECTORY))
 
-    assert (len(found), len(refused)) == (MOST, 2)
+    assert (len(result), len(refused)) == (MOST, 2)
     assert "there are 100 pipelines already" in refused[0].error
 
 

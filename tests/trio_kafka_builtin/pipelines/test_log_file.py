@@ -77,7 +77,7 @@ async def test_a_disk_error_disables_the_log_file_and_is_logged_once(
     await log.write(b"two")
     await log.write(b"three")
 
-    assert [one.getMessage() for one in caplog.records].count("pipeline log failed") == 1
+    assert [record.getMessage() for record in caplog.records].count("pipeline log failed") == 1
     log.close()
 
 

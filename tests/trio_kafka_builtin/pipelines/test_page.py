@@ -65,8 +65,8 @@ async def test_the_api_filters_by_pipeline_name_and_number_of_lines(
 ) -> None:
     async with running_pipelines({"fail": fail}, FILES) as it:
         await it.until("fails", "paused")
-        found = await it.page("?name=fails&lines=1")
-        [row] = found["pipelines"]
+        result = await it.page("?name=fails&lines=1")
+        [row] = result["pipelines"]
         assert row["lines"] == ["[trio-kafka] ended with status 1"]
         assert (await it.ask("GET", "/admin/api/pipelines?lines=0")).status == 400
 

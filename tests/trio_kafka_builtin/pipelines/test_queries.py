@@ -127,13 +127,13 @@ def test_infinite_and_nan_rates_become_none() -> None:
 )
 def test_an_invalid_progress_post_is_refused_and_changes_nothing(posted: Any, why: str) -> None:
     queries = taken(progress())
-    before = [one.shown() for one in queries]
+    before = [query.shown() for query in queries]
 
     with pytest.raises(ProgressError) as told:
         queries.take(posted, 9.0)
 
     assert why in str(told.value)
-    assert [one.shown() for one in queries] == before
+    assert [query.shown() for query in queries] == before
     assert queries.posts == 1
 
 

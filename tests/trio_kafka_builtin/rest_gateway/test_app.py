@@ -204,10 +204,10 @@ async def test_values_masked_by_the_mask_plugin_are_masked_in_http_responses(
     async with gateway(mask, more=masks) as rest:
         await rest.served.create_topic("t")
         await rest.produce("t", {"value": {"a": 1, "b": 2}})
-        found = await rest.consume("t")
+        result = await rest.consume("t")
 
-    assert found["records"][0]["value"] == {"a": "***", "b": 2}
-    assert found["next_offset"] == 1
+    assert result["records"][0]["value"] == {"a": "***", "b": 2}
+    assert result["next_offset"] == 1
 
 
 async def test_http_requests_are_audited_with_the_principal_and_client_id_of_the_gateway(
@@ -248,12 +248,12 @@ async def test_interceptors_can_change_and_refuse_produce_and_fetch_requests_ove
         interceptors.add("around", FetchRequest, read, order=1, owner=RecordingOwner())
         written = await rest.produce("t", {"value": "mine", "partition": 0})
         (refused,) = await rest.produce("t", {"value": "mine", "partition": 1})
-        found = await rest.consume("t")
+        result = await rest.consume("t")
         unread = await rest.ask("GET", "/v1/topics/t/partitions/1/records")
 
     assert written == [{"partition": 0, "offset": 0}]
     assert (refused["error"], refused["message"]) == ("TOPIC_AUTHORIZATION_FAILED", "not there")
-    assert [one["value"] for one in found["records"]] == ["changed"]
+    assert [record["value"] for record in result["records"]] == ["changed"]
     assert unread.status == 403
 
 
@@ -317,9 +317,9 @@ async def test_the_openapi_document_has_exactly_the_served_methods_and_parameter
                 answer = await rest.ask(method.upper(), target, {})
                 assert (answer.status == 405) == (method not in operations), (method, path)
                 parameters = operations.get(method, {}).get("parameters", [])
-                named = {one["name"] for one in parameters if one["in"] == "path"}
+                named = {parameter["name"] for parameter in parameters if parameter["in"] == "path"}
                 assert method not in operations or named == {
-                    one.strip("{}") for one in path.split("/") if one.startswith("{")
+                    word.strip("{}") for word in path.split("/") if word.startswith("{")
                 }
     assert json.dumps(document).count("#/components/schemas/Topic") == 1
 

@@ -28,18 +28,18 @@ async def test_records_are_returned_from_the_offset_with_the_next_offset(
         await rest.produce(
             "t", *({"key": n, "value": n, "timestamp": 7, "headers": [header]} for n in range(5))
         )
-        found = await rest.consume("t", "offset=3")
-        rest_of_it = await rest.consume("t", f"offset={found['next_offset']}")
+        result = await rest.consume("t", "offset=3")
+        rest_of_it = await rest.consume("t", f"offset={result['next_offset']}")
 
-    assert found["records"][0] == {
+    assert result["records"][0] == {
         "offset": 3,
         "timestamp": 7,
         "key": 3,
         "value": 3,
         "headers": [header],
     }
-    assert [one["offset"] for one in found["records"]] == [3, 4]
-    assert (found["next_offset"], found["high_watermark"], found["start_offset"]) == (5, 5, 0)
+    assert [record["offset"] for record in result["records"]] == [3, 4]
+    assert (result["next_offset"], result["high_watermark"], result["start_offset"]) == (5, 5, 0)
     assert rest_of_it["records"] == []
 
 
@@ -50,9 +50,9 @@ async def test_batches_compressed_with_every_codec_are_read_over_http(
     async with gateway() as rest:
         await rest.served.create_topic("t")
         await produce(rest.served, "t", batch(*range(300), codec=codec))
-        found = await rest.consume("t")
+        result = await rest.consume("t")
 
-    assert [one["value"] for one in found["records"]] == list(range(300))
+    assert [record["value"] for record in result["records"]] == list(range(300))
 
 
 async def test_max_bytes_limits_a_response_but_at_least_one_batch_is_returned(
@@ -62,9 +62,9 @@ async def test_max_bytes_limits_a_response_but_at_least_one_batch_is_returned(
         await rest.served.create_topic("t")
         for value in ("a" * 100, "b" * 100):
             await rest.produce("t", {"value": value})
-        found = await rest.consume("t", "max_bytes=1")
+        result = await rest.consume("t", "max_bytes=1")
 
-    assert [one["offset"] for one in found["records"]] == [0]
+    assert [record["offset"] for record in result["records"]] == [0]
 
 
 async def test_a_long_poll_is_answered_at_the_next_record_or_the_timeout(
@@ -75,10 +75,10 @@ async def test_a_long_poll_is_answered_at_the_next_record_or_the_timeout(
         began = trio.current_time()
         nothing = await rest.consume("t", "wait_ms=3000")
         waited = trio.current_time() - began
-        found = []
+        result = []
 
         async def wait() -> None:
-            found.append((await rest.consume("t", "wait_ms=20000"), trio.current_time()))
+            result.append((await rest.consume("t", "wait_ms=20000"), trio.current_time()))
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(wait)
@@ -89,8 +89,8 @@ async def test_a_long_poll_is_answered_at_the_next_record_or_the_timeout(
 
     assert nothing["records"] == []
     assert 2.9 < waited < 3.5
-    assert found[0][1] - came < 0.5
-    assert [one["value"] for one in found[0][0]["records"]] == [1]
+    assert result[0][1] - came < 0.5
+    assert [record["value"] for record in result[0][0]["records"]] == [1]
     assert not watchers
 
 
@@ -125,9 +125,9 @@ async def test_a_header_name_that_is_not_utf_8_is_shown_with_a_replacement_chara
     async with gateway() as rest:
         await rest.served.create_topic("t")
         await produce(rest.served, "t", bytes(renamed))
-        found = await rest.consume("t")
+        result = await rest.consume("t")
 
-    assert found["records"][0]["headers"] == [{"name": "n\ufffdme", "value": "dg=="}]
+    assert result["records"][0]["headers"] == [{"name": "n\ufffdme", "value": "dg=="}]
 
 
 async def test_control_records_are_skipped_in_http_responses(autojump_clock: MockClock) -> None:
@@ -140,10 +140,10 @@ async def test_control_records_are_skipped_in_http_responses(autojump_clock: Moc
         partition = rest.served.broker.replicas.partition("t", 0)
         append_own(partition, memoryview(bytearray(marker)), acks=1)
         await rest.produce("t", {"value": 2})
-        found = await rest.consume("t")
+        result = await rest.consume("t")
 
-    assert [(one["offset"], one["value"]) for one in found["records"]] == [(0, 1), (2, 2)]
-    assert found["next_offset"] == 3
+    assert [(record["offset"], record["value"]) for record in result["records"]] == [(0, 1), (2, 2)]
+    assert result["next_offset"] == 3
 
 
 @pytest.mark.parametrize(("bound", "most", "shown"), [("_MOST_ROWS", 7, 7), ("_UNPACKED", 900, 10)])
@@ -159,7 +159,7 @@ async def test_a_response_stops_at_the_row_or_size_bound_with_the_next_offset(
         first = await rest.consume("t")
         second = await rest.consume("t", f"offset={first['next_offset']}")
 
-    assert [one["offset"] for one in first["records"]] == list(range(shown))
+    assert [record["offset"] for record in first["records"]] == list(range(shown))
     assert first["next_offset"] == shown
     assert second["records"][0]["offset"] == shown
 

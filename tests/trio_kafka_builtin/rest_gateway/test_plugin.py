@@ -31,8 +31,8 @@ def test_records_can_be_produced_and_consumed_over_a_real_http_socket(kafka: Kaf
     records = {"records": [{"value": {"a": 1}}]}
 
     rows = ask(f"{listener}/v1/topics/t/records", records)
-    found = ask(f"{listener}/v1/topics/t/partitions/0/records")
+    result = ask(f"{listener}/v1/topics/t/partitions/0/records")
 
     assert rows == {"offsets": [{"partition": 0, "offset": 0}]}
-    assert found["records"][0]["value"] == {"a": 1}
-    assert [json.loads(one.text) for one in kafka.records("t")] == [{"a": 1}]
+    assert result["records"][0]["value"] == {"a": 1}
+    assert [json.loads(record.text) for record in kafka.records("t")] == [{"a": 1}]

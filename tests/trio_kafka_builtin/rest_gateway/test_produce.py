@@ -24,7 +24,7 @@ async def test_each_produced_record_gets_its_partition_and_offset(
         second = await rest.produce("t", {"partition": 1, "value": 2}, acks=1)
         stored = await values(rest.served, "t", 1)
 
-    assert [(one["partition"], one["offset"]) for one in first] == [(1, 0), (0, 0), (1, 1)]
+    assert [(row["partition"], row["offset"]) for row in first] == [(1, 0), (0, 0), (1, 1)]
     assert second == [{"partition": 1, "offset": 2}]
     assert stored == ['{"a":1}', '"é"', "2"]
 
@@ -51,8 +51,8 @@ async def test_records_with_equal_keys_go_to_the_same_partition(
         keyed = await rest.produce("t", *({"key": "k", "value": n} for n in range(5)))
         spread = await rest.produce("t", *({"key": n, "value": n} for n in range(50)))
 
-    assert len({one["partition"] for one in keyed}) == 1
-    assert len({one["partition"] for one in spread}) > 4
+    assert len({row["partition"] for row in keyed}) == 1
+    assert len({row["partition"] for row in spread}) > 4
 
 
 async def test_records_up_to_the_maximum_are_produced_and_more_are_refused(
@@ -65,7 +65,7 @@ async def test_records_up_to_the_maximum_are_produced_and_more_are_refused(
         body = {"records": [{}] * (MOST + 1)}
         refused = await rest.ask("POST", "/v1/topics/t/records", body)
 
-    assert [one["offset"] for one in rows] == list(range(MOST))
+    assert [row["offset"] for row in rows] == list(range(MOST))
     assert nothing == []
     assert refused.status == 413
 

@@ -12,9 +12,9 @@ async def test_a_topic_can_be_created_described_listed_and_deleted_over_http(
     autojump_clock: MockClock,
 ) -> None:
     async with gateway() as rest:
-        wanted = {"name": "a", "partitions": 2, "configs": {"retention.ms": "5"}}
-        made = await rest.json("POST", "/v1/topics", wanted, 201)
-        again = await rest.json("POST", "/v1/topics", wanted, 409)
+        expected = {"name": "a", "partitions": 2, "configs": {"retention.ms": "5"}}
+        made = await rest.json("POST", "/v1/topics", expected, 201)
+        again = await rest.json("POST", "/v1/topics", expected, 409)
         described = await rest.json("GET", "/v1/topics/a")
         listed = await rest.json("GET", "/v1/topics")
         removed = await rest.ask("DELETE", "/v1/topics/a")
@@ -33,7 +33,7 @@ async def test_all_partitions_of_a_large_topic_are_described(autojump_clock: Moc
         await rest.served.create_topic("wide", 130)
         described = await rest.json("GET", "/v1/topics/wide")
 
-    assert [one["partition"] for one in described["partitions"]] == list(range(130))
+    assert [partition["partition"] for partition in described["partitions"]] == list(range(130))
 
 
 async def test_topic_names_are_listed_in_pages(autojump_clock: MockClock) -> None:

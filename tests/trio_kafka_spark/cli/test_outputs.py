@@ -16,9 +16,9 @@ trio_kafka_spark.log.plan.CorruptLogError: [KAFKA_CORRUPT_RECORDS] /a/t-0/0.log 
 
 
 def test_the_reason_of_a_spark_error_is_the_exception_of_the_worker():
-    found = reason_of(PySparkException(message=WRAPPED))
+    reason = reason_of(PySparkException(message=WRAPPED))
 
-    assert found == "[KAFKA_CORRUPT_RECORDS] /a/t-0/0.log position 7: zeros"
+    assert reason == "[KAFKA_CORRUPT_RECORDS] /a/t-0/0.log position 7: zeros"
     assert reason_of(PySparkException(message="no such column\nat x")) == "no such column"
 
 

@@ -18,10 +18,10 @@ def test_repartition_keeps_records_of_a_key_in_one_partition_and_in_order(
     assert run("repartition", "--path", tmp_path, "--topic", "t", *address) == 0
     assert "120 records written to 4 partitions" in capsys.readouterr().out
 
-    found = rows(shared_broker.data, subscribe="repartitioned")
+    result = rows(shared_broker.data, subscribe="repartitioned")
     places: dict[bytes, set[int]] = {}
     order: dict[bytes, list[int]] = {}
-    for one in found:
+    for one in result:
         places.setdefault(one["key"], set()).add(one["partition"])
         order.setdefault(one["key"], []).append(int(one["value"].rstrip(b".")))
     assert all(len(place) == 1 for place in places.values())

@@ -21,8 +21,8 @@ def test_replay_writes_records_in_order_with_and_without_pace(
     assert run("replay", "--path", tmp_path, "--topic", "t", *pace, *address) == 0
 
     assert capsys.readouterr().out == f"120 records written to {topic}\n"
-    found = rows(shared_broker.data, subscribe=topic)
-    assert [int(one["value"].rstrip(b".")) for one in found] == list(range(120))
+    result = rows(shared_broker.data, subscribe=topic)
+    assert [int(row["value"].rstrip(b".")) for row in result] == list(range(120))
     assert spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch") == before
 
 

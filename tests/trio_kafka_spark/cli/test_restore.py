@@ -27,8 +27,8 @@ def test_restored_records_equal_the_records_of_the_log_directory(
     assert capsys.readouterr().out == "40 records written to restored\n"
 
     want = rows(tmp_path, subscribe="old", includeHeaders="true")
-    found = rows(shared_broker.data, subscribe="restored", includeHeaders="true")
-    assert content(found) == content(want)
+    result = rows(shared_broker.data, subscribe="restored", includeHeaders="true")
+    assert content(result) == content(want)
 
 
 def test_a_parquet_table_is_restored_and_path_with_parquet_is_refused(
@@ -40,8 +40,8 @@ def test_a_parquet_table_is_restored_and_path_with_parquet_is_refused(
     address = ("--to-bootstrap", shared_broker.bootstrap)
 
     assert run("restore", "--parquet", tmp_path / "table", *address) == 0
-    found = rows(shared_broker.data, subscribe="restored-table")
-    assert [one["value"] for one in found] == [b"%d" % n for n in range(5)]
+    result = rows(shared_broker.data, subscribe="restored-table")
+    assert [row["value"] for row in result] == [b"%d" % n for n in range(5)]
     both = ("--parquet", tmp_path, "--path", tmp_path, *address)
     assert run("restore", *both) == 1
     assert "give one of --path" in capsys.readouterr().err

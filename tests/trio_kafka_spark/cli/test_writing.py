@@ -27,9 +27,9 @@ def test_an_output_topic_that_does_not_exist_is_refused(shared_broker):
 
 
 def test_writer_options_override_other_arguments():
-    given = Output(to_bootstrap="h:1", to_option=["kafka.acks=all", "timestampColumn=x"])
+    output = Output(to_bootstrap="h:1", to_option=["kafka.acks=all", "timestampColumn=x"])
 
-    assert given.options == {
+    assert output.options == {
         "kafka.bootstrap.servers": "h:1",
         "timestampColumn": "x",
         "kafka.acks": "all",

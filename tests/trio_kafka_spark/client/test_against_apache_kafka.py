@@ -53,15 +53,15 @@ class Kafka:
     directory: Path
 
     def options(self, protocol: str, **more: str) -> dict[str, str]:
-        found = {
+        result = {
             "kafka.bootstrap.servers": f"{LOOPBACK}:{self.ports[protocol]}",
             "kafka.security.protocol": protocol,
             "kafka.default.api.timeout.ms": "20000",
         }
         if protocol in ("SSL", "SASL_SSL"):
-            found["kafka.ssl.truststore.certificates"] = self.authority.pem
-            found["kafka.ssl.truststore.type"] = "PEM"
-        return found | {f"kafka.{name.replace('_', '.')}": value for name, value in more.items()}
+            result["kafka.ssl.truststore.certificates"] = self.authority.pem
+            result["kafka.ssl.truststore.type"] = "PEM"
+        return result | {f"kafka.{name.replace('_', '.')}": value for name, value in more.items()}
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,9 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
         all_ports = ports | {"CONTROLLER": controller, "PLAINTEXT": port}
         ports["PLAINTEXT"] = port
         listeners = [f"{name}://{LOOPBACK}:{one}" for name, one in all_ports.items()]
-        advertised = ",".join(one for one in listeners if not one.startswith("CONTROLLER"))
+        advertised = ",".join(
+            listener for listener in listeners if not listener.startswith("CONTROLLER")
+        )
         more = [
             f"listeners={','.join(listeners)}",
             f"advertised.listeners={advertised}",
@@ -355,12 +357,12 @@ def test_read_committed_ends_at_the_last_stable_offset_with_aborted_transactions
     settings = ClientSettings.from_options(committed)
     with Cluster(settings) as cluster:
         stable = cluster.offsets({tp: LATEST})[tp]
-        [found] = fetch(settings, tp, start=0, stop=stable, cluster=cluster)
+        [result] = fetch(settings, tp, start=0, stop=stable, cluster=cluster)
     with Cluster(ClientSettings.from_options(kafka.options("PLAINTEXT"))) as cluster:
         end = cluster.offsets({tp: LATEST})[tp]
 
     assert (stable, end) == (22, 32)
-    [(_, first)] = found.aborted
+    [(_, first)] = result.aborted
     assert first == 11
     producer.abort_transaction()
 

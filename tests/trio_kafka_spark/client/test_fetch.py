@@ -107,10 +107,14 @@ def test_a_whole_partition_of_the_broker_is_read_with_each_codec(
 ) -> None:
     tp = seeded(shared_broker.bootstrap, f"fetch-{codec}", 5000, **{"compression.type": codec})
 
-    found = list(fetch(quick(Endpoint(*shared_broker.address)), tp, start=0, stop=5000))
+    result = list(fetch(quick(Endpoint(*shared_broker.address)), tp, start=0, stop=5000))
 
-    assert stripped(values(found, 0, 5000)) == expected(0, 5000)
-    assert (found[-1].next_offset, found[-1].high_watermark, found[-1].log_start) == (5000, 5000, 0)
+    assert stripped(values(result, 0, 5000)) == expected(0, 5000)
+    assert (result[-1].next_offset, result[-1].high_watermark, result[-1].log_start) == (
+        5000,
+        5000,
+        0,
+    )
 
 
 def test_a_range_that_starts_and_ends_inside_batches_is_read(
@@ -119,22 +123,22 @@ def test_a_range_that_starts_and_ends_inside_batches_is_read(
     tp = seeded(shared_broker.bootstrap, "fetch-range", 1000)
     small = quick(Endpoint(*shared_broker.address), fetch_bytes=50_000)
 
-    found = list(fetch(small, tp, start=123, stop=789))
+    result = list(fetch(small, tp, start=123, stop=789))
 
-    assert stripped(values(found, 123, 789)) == expected(123, 789)
-    assert len(found) > 5
-    assert found[-1].next_offset < 850
+    assert stripped(values(result, 123, 789)) == expected(123, 789)
+    assert len(result) > 5
+    assert result[-1].next_offset < 850
     assert list(fetch(small, tp, start=5, stop=5)) == []
 
 
 def test_a_batch_larger_than_the_fetch_size_is_read(shared_broker: BrokerProcess) -> None:
     tp = seeded(shared_broker.bootstrap, "fetch-large", 300)
 
-    found = list(
+    result = list(
         fetch(quick(Endpoint(*shared_broker.address), fetch_bytes=1), tp, start=0, stop=300)
     )
 
-    assert stripped(values(found, 0, 300)) == expected(0, 300)
+    assert stripped(values(result, 0, 300)) == expected(0, 300)
 
 
 @pytest.mark.slow
@@ -143,13 +147,13 @@ def test_a_read_continues_after_the_broker_is_killed_and_restarted(tmp_path: Pat
         tp = seeded(broker.bootstrap, "fetch-killed", 500)
         small = quick(Endpoint(*broker.address), fetch_bytes=50_000, api_timeout_ms=30_000)
         reading = fetch(small, tp, start=0, stop=500)
-        found = [next(reading)]
+        result = [next(reading)]
         os.kill(broker.process.pid, signal.SIGKILL)
         broker.process.wait()
         with broker_process(tmp_path, port=broker.address[1]):
-            found += reading
+            result += reading
 
-    assert stripped(values(found, 0, 500)) == expected(0, 500)
+    assert stripped(values(result, 0, 500)) == expected(0, 500)
 
 
 @pytest.mark.slow
@@ -252,11 +256,12 @@ def test_fetch_sizes_follow_the_remaining_bytes_and_the_configured_limit() -> No
     with scripted({FetchRequest: lambda request: log(request, **large)}) as broker:
         list(fetch(quick(broker.endpoint, fetch_bytes=2 << 20), TP, start=0, stop=STOP))
         sizes = [
-            one.topics[0].partitions[0].partition_max_bytes for one in broker.requests(FetchRequest)
+            request.topics[0].partitions[0].partition_max_bytes
+            for request in broker.requests(FetchRequest)
         ]
     with scripted({FetchRequest: log}) as broker:
         list(fetch(quick(broker.endpoint, fetch_bytes=1000), TP, start=0, stop=STOP))
-        limited = {one.max_bytes for one in broker.requests(FetchRequest)}
+        limited = {request.max_bytes for request in broker.requests(FetchRequest)}
 
     assert sizes[0] == 1 << 20
     assert 64 << 10 < sizes[-1] < sizes[1] < 80 << 10
@@ -449,7 +454,8 @@ def test_an_empty_fetch_below_the_end_ends_the_read_if_the_log_is_local() -> Non
     with scripted({FetchRequest: compacted}) as broker:
         first, second = fetch(quick(broker.endpoint), TP, start=0, stop=STOP)
         asked = [
-            one.topics[0].partitions[0].timestamp for one in broker.requests(ListOffsetsRequest)
+            request.topics[0].partitions[0].timestamp
+            for request in broker.requests(ListOffsetsRequest)
         ]
 
     assert (first.next_offset, second.next_offset, len(second.buffer)) == (50, STOP, 0)
@@ -473,9 +479,9 @@ def test_empty_fetches_end_the_read_if_the_broker_does_not_support_remote_storag
 
     handlers = {FetchRequest: lambda _: fetch_answer(), ListOffsetsRequest: unknown}
     with scripted(handlers) as broker:
-        [found] = fetch(quick(broker.endpoint), TP, start=0, stop=STOP)
+        [result] = fetch(quick(broker.endpoint), TP, start=0, stop=STOP)
 
-    assert found.next_offset == STOP
+    assert result.next_offset == STOP
 
 
 def test_empty_fetches_of_remote_storage_fail_after_the_poll_timeout() -> None:
@@ -519,8 +525,8 @@ def test_fetch_responses_without_the_partition_are_retried() -> None:
 
 def test_empty_fetches_of_a_throttling_broker_are_not_taken_for_a_compacted_end() -> None:
     answers = [fetch_answer() for _ in range(3)]
-    for one in answers:
-        one.throttle_time_ms = 1
+    for answer in answers:
+        answer.throttle_time_ms = 1
 
     with scripted() as broker:
         broker.handlers[FetchRequest] = lambda request: answers.pop() if answers else log(request)
@@ -529,9 +535,9 @@ def test_empty_fetches_of_a_throttling_broker_are_not_taken_for_a_compacted_end(
 
 def test_records_of_a_throttled_response_are_returned_before_the_wait() -> None:
     def answer(request: FetchRequest) -> FetchResponse:
-        found = log(request)
-        found.throttle_time_ms = 0x7FFFFFFF
-        return found
+        result = log(request)
+        result.throttle_time_ms = 0x7FFFFFFF
+        return result
 
     with scripted({FetchRequest: answer}) as broker:
         reading = fetch(quick(broker.endpoint), TP, start=0, stop=STOP)
@@ -554,11 +560,13 @@ def test_a_client_quota_throttles_a_read_without_loss_of_records(
         change = AlterClientQuotasRequest([EntryData(entity, quota)])
         assert not cluster.ask_any(change).entries[0].error_code
 
-        found = list(fetch(settings, tp, start=0, stop=1030, cluster=cluster))
-        throttled = any(one._session.not_before > 0 for one in cluster._connections.values())
+        result = list(fetch(settings, tp, start=0, stop=1030, cluster=cluster))
+        throttled = any(
+            connection._session.not_before > 0 for connection in cluster._connections.values()
+        )
 
     assert throttled
-    assert stripped(values(found, 0, 1030)) == expected(0, 1030)
+    assert stripped(values(result, 0, 1030)) == expected(0, 1030)
 
 
 def test_fetched_records_have_the_aborted_transactions_of_the_response() -> None:
@@ -566,9 +574,9 @@ def test_fetched_records_have_the_aborted_transactions_of_the_response() -> None
     with scripted(
         {FetchRequest: lambda _: fetch_answer(batch(0, STOP), aborted_transactions=aborted)}
     ) as broker:
-        [found] = fetch(quick(broker.endpoint, read_committed=True), TP, start=0, stop=STOP)
+        [result] = fetch(quick(broker.endpoint, read_committed=True), TP, start=0, stop=STOP)
 
-    assert found.aborted == ((7, 3), (8, 5))
+    assert result.aborted == ((7, 3), (8, 5))
 
 
 def test_a_truncated_last_batch_is_fetched_again() -> None:
@@ -577,17 +585,17 @@ def test_a_truncated_last_batch_is_fetched_again() -> None:
         return fetch_answer(batch(at, 10) + batch(at + 10, 10)[:-1])
 
     with scripted({FetchRequest: cut}) as broker:
-        found = list(fetch(quick(broker.endpoint), TP, start=0, stop=STOP))
+        result = list(fetch(quick(broker.endpoint), TP, start=0, stop=STOP))
 
-    assert {len(one.buffer) for one in found} == {len(batch(0, 10)), len(batch(10, 10))}
-    assert values(found) == expected()
+    assert {len(one.buffer) for one in result} == {len(batch(0, 10)), len(batch(10, 10))}
+    assert values(result) == expected()
 
 
 def test_batches_after_the_end_of_the_range_are_cut_off() -> None:
     with scripted({FetchRequest: lambda _: fetch_answer(batch(0, 5) + batch(5, 5))}) as broker:
-        [found] = fetch(quick(broker.endpoint), TP, start=0, stop=5)
+        [result] = fetch(quick(broker.endpoint), TP, start=0, stop=5)
 
-    assert bytes(found.buffer) == batch(0, 5)
+    assert bytes(result.buffer) == batch(0, 5)
 
 
 @pytest.mark.parametrize(

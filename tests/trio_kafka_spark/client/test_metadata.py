@@ -23,10 +23,10 @@ def test_a_known_partition_has_the_address_and_epoch_of_its_leader() -> None:
     metadata = Metadata()
     metadata.learn(answer(leader=2), NOW)
 
-    known = metadata.leader_of(TP, 1000)
+    leader = metadata.leader_of(TP, 1000)
 
-    assert known is not None
-    assert (known.endpoint, known.epoch, known.topic_id, known.error) == (
+    assert leader is not None
+    assert (leader.endpoint, leader.epoch, leader.topic_id, leader.error) == (
         Endpoint("b", 2),
         7,
         b"i" * 16,
@@ -39,9 +39,9 @@ def test_a_partition_has_its_own_error_or_the_error_of_its_topic() -> None:
     def error(found: MetadataResponse, tp: TopicPartition = TP) -> int:
         metadata = Metadata()
         metadata.learn(found, NOW)
-        known = metadata.leader_of(tp, 1000)
-        assert known is not None
-        return known.error
+        leader = metadata.leader_of(tp, 1000)
+        assert leader is not None
+        return leader.error
 
     assert error(answer(error=5)) == 5
     assert error(answer(topic_error=29)) == 29

@@ -18,10 +18,10 @@ def failing(code: int, times: int = 1) -> Any:
     left = [code] * times
 
     def answer(request: Any) -> Any:
-        found = offsets_answer(request)
+        result = offsets_answer(request)
         if left:
-            found.topics[0].partitions[0].error_code = left.pop()
-        return found
+            result.topics[0].partitions[0].error_code = left.pop()
+        return result
 
     return answer
 
@@ -40,9 +40,9 @@ def test_the_broker_gives_earliest_latest_and_timestamp_offsets_of_partitions(
 
     with Cluster(quick(Endpoint(*shared_broker.address))) as cluster:
         assert cluster.offsets({}) == {}
-        found = cluster.offsets({second: LATEST, first: LATEST, third: EARLIEST})
-        assert found == {second: 10, first: 0, third: 0}
-        assert list(found) == [second, first, third]
+        result = cluster.offsets({second: LATEST, first: LATEST, third: EARLIEST})
+        assert result == {second: 10, first: 0, third: 0}
+        assert list(result) == [second, first, third]
         assert cluster.offsets({second: 1_700_000_000_004, first: 0}) == {second: 4, first: -1}
         with pytest.raises(UnknownTopicError, match="offsets has no partition 3"):
             cluster.offsets({TopicPartition("offsets", 3): LATEST})

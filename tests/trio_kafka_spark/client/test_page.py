@@ -27,6 +27,6 @@ def test_the_options_of_the_examples_on_the_page_are_accepted(
     names: dict[str, Any] = {}
     for block in re.findall(r"```python\n(.*?)```", page(), re.DOTALL):
         exec(block, names)
-        found = ClientSettings.from_options(names["options"])
+        result = ClientSettings.from_options(names["options"])
 
-    assert found.security.sasl.login().options == {"username": "reports", "password": "x"}
+    assert result.security.sasl.login().options == {"username": "reports", "password": "x"}

@@ -34,14 +34,14 @@ def test_sequence_numbers_of_batches_are_contiguous_even_at_wraparound() -> None
     first = (1 << 31) - 10
     batches = encoding().encoded(records(0, 200), first, 5)
 
-    headers = [read_header(one.data) for one in batches]
+    headers = [read_header(batch.data) for batch in batches]
     want = first
     for one, header in zip(batches, headers, strict=True):
         assert (header.producer_id, header.producer_epoch) == (7, 1)
         assert header.base_sequence == want
         want = (want + one.count) % (1 << 31)
     assert len(batches) > 2
-    assert sum(one.count for one in batches) == 200
+    assert sum(batch.count for batch in batches) == 200
 
 
 @pytest.mark.parametrize("codec", list(Codec))
@@ -61,13 +61,13 @@ def test_the_halves_of_a_split_batch_keep_records_timestamps_and_sequences(codec
 
     def told(data: bytes) -> list[Any]:
         return [
-            (one.key, one.value, list(one.headers), one.timestamp)
-            for one in read_records(data, 0, read_header(data))
+            (record.key, record.value, list(record.headers), record.timestamp)
+            for record in read_records(data, 0, read_header(data))
         ]
 
-    assert [one.count for one in parts] == [2, 3]
-    assert [read_header(one.data).base_sequence for one in parts] == [(1 << 31) - 1, 1]
-    assert [row for one in parts for row in told(one.data)] == told(whole.data)
+    assert [part.count for part in parts] == [2, 3]
+    assert [read_header(part.data).base_sequence for part in parts] == [(1 << 31) - 1, 1]
+    assert [row for part in parts for row in told(part.data)] == told(whole.data)
     assert told(whole.data)[4][3] == 99
 
 
@@ -102,7 +102,7 @@ def test_collected_records_of_the_same_columns_are_taken_together() -> None:
 
     assert collected.fits(records(5, 6))
     assert not collected.fits(records(5, 6, key=[b"k"]))
-    assert collected.size == sum(one.nbytes for one in collected.parts)
+    assert collected.size == sum(part.nbytes for part in collected.parts)
     assert collected.take().column("value").to_pylist() == [b"0", b"1", b"2", b"3", b"4"]
     assert (collected.parts, collected.size) == ([], 0)
     assert collected.fits(records(5, 6, key=[b"k"]))

@@ -36,10 +36,10 @@ def rows(first: int, stop: int, width: int = 0) -> pa.RecordBatch:
 
 
 def numbers_by_partition(messages: Iterable[Message]) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = defaultdict(list)
+    result: dict[int, list[int]] = defaultdict(list)
     for message in messages:
-        found[message.partition()].append(int(message.value().rstrip(b".")))
-    return dict(found)
+        result[message.partition()].append(int(message.value().rstrip(b".")))
+    return dict(result)
 
 
 @pytest.mark.parametrize("codec", [codec.name.lower() for codec in Codec])
@@ -110,8 +110,8 @@ def test_records_stay_in_order_while_several_requests_are_in_flight(
             producer.send(where, rows(first, first + 1000))
         producer.flush()
 
-    (found,) = numbers_by_partition(read_topic(shared_broker.bootstrap, where.topic)).values()
-    assert found == list(range(20_000))
+    (result,) = numbers_by_partition(read_topic(shared_broker.bootstrap, where.topic)).values()
+    assert result == list(range(20_000))
     assert most == 5
 
 
@@ -134,12 +134,12 @@ def test_no_record_is_lost_or_duplicated_over_breaking_connections(
                     producer.send(TopicPartition("cut", first // 500 % 3), rows(first, first + 500))
                 producer.flush()
             proxy.cutting = False
-            found = numbers_by_partition(read_topic(bootstrap, "cut"))
+            result = numbers_by_partition(read_topic(bootstrap, "cut"))
 
     assert proxy.cuts > 10
-    assert sorted(found) == [0, 1, 2]
-    assert all(some == sorted(some) for some in found.values())
-    assert sorted(number for some in found.values() for number in some) == list(range(count))
+    assert sorted(result) == [0, 1, 2]
+    assert all(some == sorted(some) for some in result.values())
+    assert sorted(number for some in result.values() for number in some) == list(range(count))
 
 
 @pytest.mark.slow
@@ -148,7 +148,7 @@ def test_no_record_is_lost_or_duplicated_when_the_broker_is_killed_and_restarted
 ) -> None:
     kills, port = size(2, 12), unused_port()
     where = [TopicPartition("killed", partition) for partition in range(2)]
-    wanted, there = threading.Semaphore(0), threading.Event()
+    expected, there = threading.Semaphore(0), threading.Event()
 
     def keep_killing() -> None:
         for number in range(kills + 1):
@@ -156,14 +156,14 @@ def test_no_record_is_lost_or_duplicated_when_the_broker_is_killed_and_restarted
                 if number == 0:
                     create_topic(broker.bootstrap, "killed", 2)
                     there.set()
-                wanted.acquire(timeout=60)
+                expected.acquire(timeout=60)
                 if number < kills:
                     broker.process.kill()
                     broker.process.wait()
                 else:
-                    found.update(numbers_by_partition(read_topic(broker.bootstrap, "killed")))
+                    result.update(numbers_by_partition(read_topic(broker.bootstrap, "killed")))
 
-    found: dict[int, list[int]] = {}
+    result: dict[int, list[int]] = {}
     killer = threading.Thread(target=keep_killing)
     killer.start()
     assert there.wait(60)
@@ -175,13 +175,13 @@ def test_no_record_is_lost_or_duplicated_when_the_broker_is_killed_and_restarted
                 for one in where:
                     producer.send(one, rows(sent, sent + 1000))
                     sent += 1000
-            wanted.release()  # while batches are on their way
+            expected.release()  # while batches are on their way
         producer.flush()
-    wanted.release()
+    expected.release()
     killer.join(120)
 
-    assert all(some == sorted(some) for some in found.values())
-    assert sorted(number for some in found.values() for number in some) == list(range(sent))
+    assert all(some == sorted(some) for some in result.values())
+    assert sorted(number for some in result.values() for number in some) == list(range(sent))
 
 
 def test_a_batch_above_max_message_bytes_is_split_until_accepted(
@@ -194,9 +194,9 @@ def test_a_batch_above_max_message_bytes_is_split_until_accepted(
         producer.send(where, rows(300, 2000, 90))
         last = producer.flush()
 
-    (found,) = numbers_by_partition(read_topic(shared_broker.bootstrap, where.topic)).values()
+    (result,) = numbers_by_partition(read_topic(shared_broker.bootstrap, where.topic)).values()
     assert last == {where: 1999}
-    assert found == list(range(2000))
+    assert result == list(range(2000))
 
 
 def test_a_record_above_max_message_bytes_fails_with_its_partition(
@@ -262,7 +262,7 @@ def test_records_with_other_columns_are_written_in_order(shared_broker: BrokerPr
         producer.flush()
 
     messages = read_topic(shared_broker.bootstrap, where.topic)
-    assert [(one.key(), one.value()) for one in messages] == [
+    assert [(message.key(), message.value()) for message in messages] == [
         (None, b"0"),
         (b"k", b"1"),
         (None, b"2"),

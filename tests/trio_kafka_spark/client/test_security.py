@@ -49,13 +49,13 @@ def test_missing_or_mismatched_jaas_lines_are_refused_with_the_settings() -> Non
 
 
 def test_a_jaas_line_with_a_variable_is_parsed_at_login(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = security(jaas="${env:THE_LINE}", sasl__mechanism="PLAIN")
+    result = security(jaas="${env:THE_LINE}", sasl__mechanism="PLAIN")
     with pytest.raises(OptionError, match=r"\$\{env:THE_LINE\}: there is no such value"):
-        found.sasl.login()
+        result.sasl.login()
 
     monkeypatch.setenv("THE_LINE", PLAIN)
 
-    assert found.sasl.login().options == {"username": "u", "password": "s3"}
+    assert result.sasl.login().options == {"username": "u", "password": "s3"}
 
 
 OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;"

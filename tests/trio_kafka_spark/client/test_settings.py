@@ -20,10 +20,10 @@ def settings(*, for_writing: bool = False, **more: str) -> ClientSettings:
 
 
 def test_bootstrap_servers_alone_give_settings_with_defaults() -> None:
-    found = settings()
+    result = settings()
 
-    assert found.bootstrap == (Endpoint("a", 1), Endpoint("b", 2))
-    assert (found.read_committed, found.fetch_bytes, found.poll_timeout_ms) == (
+    assert result.bootstrap == (Endpoint("a", 1), Endpoint("b", 2))
+    assert (result.read_committed, result.fetch_bytes, result.poll_timeout_ms) == (
         False,
         8 << 20,
         120_000,
@@ -39,13 +39,13 @@ def test_settings_without_bootstrap_servers_are_refused_by_option_name(for_writi
 def test_option_names_are_case_insensitive() -> None:
     options = {"KAFKA.Bootstrap.Servers": "a:1", "kafkaconsumer.pollTimeoutMs": "7"}
 
-    found = ClientSettings.from_options(options)
+    result = ClientSettings.from_options(options)
 
-    assert (found.bootstrap, found.poll_timeout_ms) == ((Endpoint("a", 1),), 7)
+    assert (result.bootstrap, result.poll_timeout_ms) == ((Endpoint("a", 1),), 7)
 
 
 def test_option_values_are_set_in_the_right_part_of_the_settings() -> None:
-    found = settings(
+    result = settings(
         isolation_level="read_committed",
         max_partition_fetch_bytes="1024",
         compression_type="zstd",
@@ -54,10 +54,10 @@ def test_option_values_are_set_in_the_right_part_of_the_settings() -> None:
         ssl_enabled_protocols="TLSv1.3",
     )
 
-    assert (found.read_committed, found.fetch_bytes) == (True, 1024)
-    assert (found.writing.compression, found.writing.compression_level) == ("zstd", 7)
+    assert (result.read_committed, result.fetch_bytes) == (True, 1024)
+    assert (result.writing.compression, result.writing.compression_level) == ("zstd", 7)
     assert settings(compression_type="snappy").writing.compression_level is None
-    assert found.security.tls.protocols == ("TLSv1.3",)
+    assert result.security.tls.protocols == ("TLSv1.3",)
 
 
 def test_an_unknown_option_is_refused_with_the_nearest_name() -> None:
@@ -117,9 +117,9 @@ def test_a_variable_in_an_option_that_is_no_secret_is_resolved_at_once(
 ) -> None:
     monkeypatch.setenv("KAFKA_AT", "c:3")
 
-    found = ClientSettings.from_options({"kafka.bootstrap.servers": "${env:KAFKA_AT}"})
+    result = ClientSettings.from_options({"kafka.bootstrap.servers": "${env:KAFKA_AT}"})
 
-    assert found.bootstrap == (Endpoint("c", 3),)
+    assert result.bootstrap == (Endpoint("c", 3),)
 
 
 def test_settings_and_errors_of_other_options_show_no_secret() -> None:
@@ -131,11 +131,11 @@ def test_settings_and_errors_of_other_options_show_no_secret() -> None:
         "ssl_keystore_certificate_chain": "s3cret",
         "sasl_oauthbearer_client_credentials_client_secret": "s3cret",
     }
-    found = settings(security_protocol="SASL_SSL", sasl_mechanism="PLAIN", **secrets)
+    result = settings(security_protocol="SASL_SSL", sasl_mechanism="PLAIN", **secrets)
 
-    assert "s3cret" not in f"{found!r} {found}"
-    assert found.security.sasl.login().options["password"] == "s3cret"
-    assert pickle.loads(pickle.dumps(found)) == found
+    assert "s3cret" not in f"{result!r} {result}"
+    assert result.security.sasl.login().options["password"] == "s3cret"
+    assert pickle.loads(pickle.dumps(result)) == result
     with pytest.raises(OptionError) as caught:
         settings(security_protocol="SASL_SSL", sasl_mechanism="SCRAM-SHA-256", **secrets)
     assert "s3cret" not in str(caught.value)

@@ -47,9 +47,9 @@ def test_compaction_removes_tombstones_older_than_the_delete_retention(spark):
         record(3, b"c", None, seconds=DAY_S + 10),
     ]
 
-    found = compaction_what_if(records(spark, *given))
+    result = compaction_what_if(records(spark, *given))
 
-    assert tuples(found, "removed_records", "tombstones") == [(2, 2)]
+    assert tuples(result, "removed_records", "tombstones") == [(2, 2)]
     longer = compaction_what_if(records(spark, *given), delete_retention_ms=2 * DAY_S * 1000)
     assert tuples(longer, "removed_records", "tombstones") == [(1, 2)]
 
@@ -60,9 +60,9 @@ def test_the_active_segment_is_left_out_of_compaction(spark):
         [("t", 0, 10)], "topic string, partition int, base_offset bigint"
     )
 
-    found = compaction_what_if(records(spark, *given), active)
+    result = compaction_what_if(records(spark, *given), active)
 
-    assert tuples(found, "records", "removed_records", "not_cleaned") == [(3, 1, 2)]
+    assert tuples(result, "records", "removed_records", "not_cleaned") == [(3, 1, 2)]
 
 
 def test_compaction_removes_no_record_of_a_log_compacted_by_apache_kafka(spark, tmp_path):
@@ -70,8 +70,8 @@ def test_compaction_removes_no_record_of_a_log_compacted_by_apache_kafka(spark, 
     load = spark.read.format("trio-kafka-log").options(path=tmp_path, subscribe="compacted")
     active = view(spark, tmp_path, "segments").where("is_active")
 
-    (found,) = compaction_what_if(load.load(), active, 1 << 60).collect()
+    (result,) = compaction_what_if(load.load(), active, 1 << 60).collect()
 
-    assert found["records"] > 0
-    assert (found["removed_records"], found["removed_bytes"]) == (0, 0)
-    assert found["not_cleaned"] > 0
+    assert result["records"] > 0
+    assert (result["removed_records"], result["removed_bytes"]) == (0, 0)
+    assert result["not_cleaned"] > 0

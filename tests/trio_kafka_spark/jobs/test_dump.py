@@ -36,7 +36,7 @@ def test_dumped_bytes_are_utf8_text_or_hexadecimal_digits_or_null(spark):
 def test_dumped_texts_are_cut_at_the_given_length_and_headers_are_optional(spark):
     frame = records(spark, record(0, b"k", b"x" * 100)).drop("headers")
 
-    found = dump(frame, longest=10)
+    result = dump(frame, longest=10)
 
-    assert "headers" not in found.columns
-    assert (found.first()["value"], found.first()["value_bytes"]) == ("x" * 10, 100)
+    assert "headers" not in result.columns
+    assert (result.first()["value"], result.first()["value_bytes"]) == ("x" * 10, 100)

@@ -15,9 +15,9 @@ def test_batch_fill_is_summed_up_by_topic_and_codec(spark, tmp_path):
     small = [batch(4, 10, size=500, codec=Codec.GZIP)]
     segment(partition(tmp_path), [*plain, *small])
 
-    found = {row["codec"]: row for row in fill(spark, tmp_path).collect()}
+    result = {row["codec"]: row for row in fill(spark, tmp_path).collect()}
 
-    none, gzip = found["none"], found["gzip"]
+    none, gzip = result["none"], result["gzip"]
     assert (none["batches"], none["records"], none["ratio"]) == (2, 4, 1.0)
     assert (none["bytes"], none["records_per_batch"]) == (sum(map(len, plain)), 2.0)
     assert none["single_record_percent"] == 50.0
@@ -29,10 +29,10 @@ def test_batch_fill_is_summed_up_by_topic_and_codec(spark, tmp_path):
 def test_control_batches_do_not_count_in_the_batch_fill(spark, tmp_path):
     sample(tmp_path, "txn")
 
-    (found,) = fill(spark, tmp_path).collect()
+    (result,) = fill(spark, tmp_path).collect()
 
-    assert found["records"] == 30
-    assert found["batches"] < 15
+    assert result["records"] == 30
+    assert result["batches"] < 15
 
 
 def fill(spark, root):

@@ -43,9 +43,9 @@ def test_offset_commits_are_decoded_and_other_records_are_left_out():
     arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
     table = pa.RecordBatch.from_arrays(arrays, ["timestamp", "offset", "key", "value"])
 
-    (found,) = decoded_commits([table])
+    (result,) = decoded_commits([table])
 
-    assert [tuple(row.values()) for row in found.to_pylist()] == [
+    assert [tuple(row.values()) for row in result.to_pylist()] == [
         (at(0), 0, "g", "t", 0, 7),
         (at(2), 2, "g", "t", 0, None),
     ]
@@ -69,12 +69,12 @@ def test_lag_is_end_offset_minus_committed_offset_at_the_end_of_each_interval(sp
         BATCH,
     )
 
-    found = lag_over_time(committed, batches, "60 seconds")
+    result = lag_over_time(committed, batches, "60 seconds")
 
-    start = found.first()["time"]
+    start = result.first()["time"]
     assert [
         ((row["time"] - start).total_seconds(), row["committed"], row["end_offset"], row["lag"])
-        for row in found.collect()
+        for row in result.collect()
     ] == [(0, 20, 40, 20), (60, 20, 60, 40), (120, 50, 60, 10)]
 
 
@@ -90,9 +90,9 @@ def test_lag_of_a_group_ends_at_the_tombstone_of_its_commit(spark):
     )
     batches = spark.createDataFrame([("t", 0, 9, at(0)), ("t", 0, 19, at(200))], BATCH)
 
-    found = lag_over_time(committed, batches, "10 seconds")
+    result = lag_over_time(committed, batches, "10 seconds")
 
-    assert tuples(found, "group", "committed", "end_offset", "lag") == [
+    assert tuples(result, "group", "committed", "end_offset", "lag") == [
         ("g", 3, 10, 7),
         ("g", None, 10, None),
         ("g", None, 20, None),
@@ -110,11 +110,11 @@ def test_lag_is_computed_from_commits_and_batches_of_log_directories(spark, tmp_
     segment(partition(tmp_path), [batch(0)])
     stored = rows(tmp_path, subscribe="__consumer_offsets")
     frame = spark.createDataFrame(
-        [(one["timestamp"], one["offset"], one["key"], one["value"]) for one in stored], RECORD
+        [(row["timestamp"], row["offset"], row["key"], row["value"]) for row in stored], RECORD
     )
 
-    found = lag_over_time(commits(frame), view(spark, tmp_path, "batches", subscribe="t"))
+    result = lag_over_time(commits(frame), view(spark, tmp_path, "batches", subscribe="t"))
 
-    assert tuples(found, "group", "topic", "committed", "end_offset", "lag") == [
+    assert tuples(result, "group", "topic", "committed", "end_offset", "lag") == [
         ("g", "t", 4, 10, 6)
     ]

@@ -25,9 +25,9 @@ def test_repartitioned_records_of_a_key_keep_one_partition_and_their_order(spark
         record(n, b"k%d" % (n % 10 + 10 * (n % 2)), b"%d" % n, partition=n % 2) for n in range(200)
     ]
 
-    found = repartition(records(spark, *given).repartition(5), 5, topic="wide")
+    result = repartition(records(spark, *given).repartition(5), 5, topic="wide")
 
-    parts = found.rdd.glom().collect()
+    parts = result.rdd.glom().collect()
     places: dict[bytes, set[tuple[int, int]]] = {}
     order: dict[bytes, list[int]] = {}
     for number, part in enumerate(parts):
@@ -47,9 +47,9 @@ def test_repartitioned_records_of_a_key_keep_one_partition_and_their_order(spark
 def test_records_without_a_key_are_spread_evenly_over_partitions(spark):
     given = [record(n, None) for n in range(9)]
 
-    found = repartition(records(spark, *given), 3)
+    result = repartition(records(spark, *given), 3)
 
-    assert sorted(row["partition"] for row in found.collect()) == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    assert sorted(row["partition"] for row in result.collect()) == [0, 0, 0, 1, 1, 1, 2, 2, 2]
 
 
 def test_repartitioning_to_zero_partitions_is_refused():

@@ -50,10 +50,10 @@ def test_the_replay_speed_divides_the_waits():
 
 
 def test_replayed_rows_close_in_time_are_sent_together():
-    found = played(1.0, list(range(0, 100_000, 1000)))
+    result = played(1.0, list(range(0, 100_000, 1000)))
 
-    assert len(found) <= 6
-    assert [one for _, rows in found for one in rows] == list(range(0, 100_000, 1000))
+    assert len(result) <= 6
+    assert [row for _, rows in result for row in rows] == list(range(0, 100_000, 1000))
 
 
 @pytest.mark.spark
@@ -61,24 +61,24 @@ def test_a_replay_has_all_rows_in_one_task_ordered_by_time_and_offset(spark):
     given = [record(n, partition=1, seconds=10 - n) for n in range(5)]
     given += [record(n, partition=0, seconds=n) for n in range(20)]
 
-    found = replay(records(spark, *given).repartition(3), topic="again", speed=None)
+    result = replay(records(spark, *given).repartition(3), topic="again", speed=None)
 
-    parts = [part for part in found.rdd.glom().collect() if part]
+    parts = [part for part in result.rdd.glom().collect() if part]
     assert len(parts) == 1
-    assert tuples(found, "topic", "partition")[:10] == [("again", 0)] * 10
+    assert tuples(result, "topic", "partition")[:10] == [("again", 0)] * 10
     in_one = [row["timestamp"] for row in parts[0] if row["partition"] == 1]
     assert in_one == sorted(in_one, reverse=True)
-    assert found.columns == ["topic", "partition", "key", "value", "headers", "timestamp"]
+    assert result.columns == ["topic", "partition", "key", "value", "headers", "timestamp"]
 
 
 @pytest.mark.spark
 def test_a_paced_replay_keeps_all_rows_and_can_drop_the_partition_column(spark):
     given = [record(n, seconds=n) for n in range(20)]
 
-    found = replay(records(spark, *given), speed=1000.0, keep_partitions=False)
+    result = replay(records(spark, *given), speed=1000.0, keep_partitions=False)
 
-    assert found.count() == 20
-    assert found.columns == ["topic", "key", "value", "headers", "timestamp"]
+    assert result.count() == 20
+    assert result.columns == ["topic", "key", "value", "headers", "timestamp"]
 
 
 @pytest.mark.parametrize("speed", [0, -1, float("inf"), float("nan")])

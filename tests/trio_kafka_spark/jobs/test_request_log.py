@@ -43,19 +43,19 @@ def lines(spark, *texts):
 
 
 def test_each_line_of_a_request_log_is_a_row(spark):
-    found = parsed(lines(spark, line("PRODUCE", "a", sent=7, got=8, total=2.0, error=3))).collect()
+    result = parsed(lines(spark, line("PRODUCE", "a", sent=7, got=8, total=2.0, error=3))).collect()
 
-    assert len(found) == 1
-    assert (found[0]["client_id"], found[0]["api"], found[0]["version"]) == ("a", "PRODUCE", 9)
-    assert (found[0]["request_bytes"], found[0]["response_bytes"]) == (7, 8)
-    assert (found[0]["error_code"], found[0]["total_ms"], found[0]["queue_ms"]) == (3, 2.0, 0.5)
-    assert (found[0]["software_name"], found[0]["listener"]) == ("x", "PLAINTEXT")
+    assert len(result) == 1
+    assert (result[0]["client_id"], result[0]["api"], result[0]["version"]) == ("a", "PRODUCE", 9)
+    assert (result[0]["request_bytes"], result[0]["response_bytes"]) == (7, 8)
+    assert (result[0]["error_code"], result[0]["total_ms"], result[0]["queue_ms"]) == (3, 2.0, 0.5)
+    assert (result[0]["software_name"], result[0]["listener"]) == ("x", "PLAINTEXT")
 
 
 def test_malformed_request_log_lines_are_left_out(spark):
-    found = parsed(lines(spark, "", "{", "[]", "{}", '{"requestHeader": 3}', line("FETCH")))
+    result = parsed(lines(spark, "", "{", "[]", "{}", '{"requestHeader": 3}', line("FETCH")))
 
-    assert [row["api"] for row in found.collect()] == ["FETCH"]
+    assert [row["api"] for row in result.collect()] == ["FETCH"]
 
 
 def test_fields_missing_in_a_request_log_line_of_apache_kafka_are_null(spark):
@@ -63,10 +63,14 @@ def test_fields_missing_in_a_request_log_line_of_apache_kafka_are_null(spark):
     for name in ("requestSizeBytes", "responseSizeBytes", "errorCode", "pluginTimeMs"):
         del text[name]
 
-    found = parsed(lines(spark, json.dumps(text))).first()
+    result = parsed(lines(spark, json.dumps(text))).first()
 
-    assert (found["request_bytes"], found["error_code"], found["plugin_ms"]) == (None, None, None)
-    assert found["total_ms"] == 1.0
+    assert (result["request_bytes"], result["error_code"], result["plugin_ms"]) == (
+        None,
+        None,
+        None,
+    )
+    assert result["total_ms"] == 1.0
 
 
 def wait_for_line(broker, text):
@@ -74,9 +78,9 @@ def wait_for_line(broker, text):
     consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "x"})
     consumer.assign([TopicPartition("trio-request-log", 0, 0)])
     while True:
-        found = consumer.poll(30)
-        assert found is not None
-        if found.error() is None and text in found.value():
+        result = consumer.poll(30)
+        assert result is not None
+        if result.error() is None and text in result.value():
             break
     consumer.close()
 
@@ -88,13 +92,13 @@ def test_request_log_lines_of_a_running_broker_are_parsed(spark, tmp_path):
         assert producer.flush(30) == 0
         wait_for_line(broker, b'"PRODUCE"')
     stored = rows(broker.data, subscribe="trio-request-log")
-    given = [(one["value"], one["timestamp"]) for one in stored]
+    given = [(row["value"], row["timestamp"]) for row in stored]
 
     frame = spark.createDataFrame(given, "value binary, timestamp timestamp")
-    found = [row for row in parsed(frame).collect() if row["client_id"] == "billing"]
+    result = [row for row in parsed(frame).collect() if row["client_id"] == "billing"]
 
-    produced = [row for row in found if row["api"] == "PRODUCE"]
+    produced = [row for row in result if row["api"] == "PRODUCE"]
     assert len(produced) == 1
     assert produced[0]["request_bytes"] > 0
     assert produced[0]["total_ms"] >= produced[0]["local_ms"] >= 0
-    assert {"API_VERSIONS", "METADATA"} <= {row["api"] for row in found}
+    assert {"API_VERSIONS", "METADATA"} <= {row["api"] for row in result}

@@ -26,9 +26,9 @@ def test_requests_are_grouped_by_several_columns_and_by_interval(spark):
     given = [line("FETCH", client) for client in "aaabbb"]
     requests = parsed(lines(spark, *given))  # a second apart
 
-    found = analyse(requests, ["client_id"], every="2 seconds")
+    result = analyse(requests, ["client_id"], every="2 seconds")
 
-    assert tuples(found, "time", "client_id", "requests") == [
+    assert tuples(result, "time", "client_id", "requests") == [
         (at(0).replace(tzinfo=None), "a", 2),
         (at(2).replace(tzinfo=None), "a", 1),
         (at(2).replace(tzinfo=None), "b", 1),

@@ -14,12 +14,12 @@ def test_partitions_are_compared_with_the_mean_of_their_topic(spark, tmp_path):
     segment(partition(tmp_path, 1), [batch(10)])
     segment(partition(tmp_path, 2), [], base=0)
 
-    found = skew_of_partitions(view(spark, tmp_path, "segments")).collect()
+    result = skew_of_partitions(view(spark, tmp_path, "segments")).collect()
 
-    assert [(row["partition"], row["records"]) for row in found] == [(0, 30), (1, 10), (2, 0)]
-    assert found[2]["bytes_percent"] == 0
-    assert sum(row["bytes_percent"] for row in found) == pytest.approx(100, abs=0.1)
-    assert found[0]["ratio"] == pytest.approx(found[0]["bytes_percent"] * 3 / 100, abs=0.01)
+    assert [(row["partition"], row["records"]) for row in result] == [(0, 30), (1, 10), (2, 0)]
+    assert result[2]["bytes_percent"] == 0
+    assert sum(row["bytes_percent"] for row in result) == pytest.approx(100, abs=0.1)
+    assert result[0]["ratio"] == pytest.approx(result[0]["bytes_percent"] * 3 / 100, abs=0.01)
 
 
 def test_the_skew_of_an_empty_topic_is_zero(spark, tmp_path):
@@ -34,10 +34,10 @@ def test_the_most_frequent_keys_of_each_topic_are_shown(spark):
     given += [record(n, None, None) for n in range(6, 8)]
     given += [record(8, b"cold"), record(9, b"x"), record(0, b"only", topic="u")]
 
-    found = skew_of_keys(records(spark, *given), most=2)
+    result = skew_of_keys(records(spark, *given), most=2)
 
     columns = ("topic", "key", "partitions", "records", "bytes", "records_percent")
-    assert tuples(found, *columns) == [
+    assert tuples(result, *columns) == [
         ("t", b"hot", 2, 8, 40, 66.67),
         ("t", None, 1, 2, 0, 16.67),
         ("u", b"only", 1, 1, 5, 100.0),

@@ -16,15 +16,15 @@ def test_usage_of_a_topic_is_the_sum_of_its_segments(spark, tmp_path):
     segment(partition(tmp_path, 1), [batch(100)])
     segment(partition(tmp_path, 0, "u"), [batch(0)])
 
-    found = usage_by_topic(view(spark, tmp_path, "segments"))
+    result = usage_by_topic(view(spark, tmp_path, "segments"))
 
     sizes = sum(path.stat().st_size for path in directory.glob("*.log")) + len(batch(100))
     columns = ("topic", "partitions", "segments", "batches", "records", "bytes", "index_bytes")
-    assert tuples(found, *columns) == [
+    assert tuples(result, *columns) == [
         ("t", 2, 4, 13, 130, sizes, 72),
         ("u", 1, 1, 1, 10, len(batch(0)), 0),
     ]
-    first = found.first()
+    first = result.first()
     assert first["first_timestamp"] < first["last_timestamp"]
 
 

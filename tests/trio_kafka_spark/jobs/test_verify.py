@@ -24,9 +24,9 @@ def test_verify_gives_a_row_with_file_and_position_for_each_finding(spark, tmp_p
     damaged = positions(directory / FIRST)[1]
     flip(directory / FIRST, damaged + 70)
 
-    found = verify(view(spark, tmp_path, "segments")).orderBy("file", "position")
+    result = verify(view(spark, tmp_path, "segments")).orderBy("file", "position")
 
-    assert tuples(found, "topic", "partition", "file", "position", "kind") == [
+    assert tuples(result, "topic", "partition", "file", "position", "kind") == [
         ("t", 0, str(directory / FIRST.replace(".log", ".index")), 0, "offset index"),
         ("t", 0, str(directory / FIRST), damaged, "batch"),
         ("t", 0, str(directory / FIRST.replace(".log", ".timeindex")), 0, "time index"),

@@ -89,8 +89,8 @@ def test_values_of_all_avro_types_are_parsed_into_columns() -> None:
     columns, unfit = columns_of(rows, arrow)
 
     assert (reasons, unfit) == ([None, None], {})
-    found = {name: column[0].as_py() for name, column in zip(arrow.names, columns, strict=True)}
-    assert found == {**WIDE_ROW, "m": [("k", 5)]}
+    result = {name: column[0].as_py() for name, column in zip(arrow.names, columns, strict=True)}
+    assert result == {**WIDE_ROW, "m": [("k", 5)]}
     assert all(column[1].as_py() is None for column in columns)
     assert struct.simpleString() == (
         "struct<b:boolean,i:int,f:float,d:double,bs:binary,s:string,e:string,e2:string,fx:binary,"

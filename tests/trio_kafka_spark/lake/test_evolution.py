@@ -20,7 +20,7 @@ def test_only_columns_that_the_table_lacks_are_added() -> None:
         "t", struct(("a", "long"), ("old", "string")), struct(("a", "long"), ("b", MAP))
     )
 
-    assert [one["name"] for one in new] == ["b"]
+    assert [row["name"] for row in new] == ["b"]
 
 
 def test_columns_that_differ_only_in_nullability_are_the_same() -> None:

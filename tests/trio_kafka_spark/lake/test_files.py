@@ -26,11 +26,11 @@ def test_rows_are_written_to_files_of_bounded_size_and_read_back(tmp_path: Path)
         writer.write(batch)
     files = writer.close()
 
-    assert [one.rows for one in files] == [4, 1]
-    found = [pq.read_table(tmp_path / "new" / one.name).column("n").to_pylist() for one in files]
-    assert found == [[1, 2, 3, None], [5]]
-    assert [one.size for one in files] == [
-        (tmp_path / "new" / one.name).stat().st_size for one in files
+    assert [file.rows for file in files] == [4, 1]
+    result = [pq.read_table(tmp_path / "new" / file.name).column("n").to_pylist() for file in files]
+    assert result == [[1, 2, 3, None], [5]]
+    assert [file.size for file in files] == [
+        (tmp_path / "new" / file.name).stat().st_size for file in files
     ]
 
 
@@ -91,4 +91,4 @@ def test_a_replaced_file_has_the_new_text_and_leaves_no_temporary_file(tmp_path:
         replace(tmp_path / "sub" / "f", text)
 
     assert (tmp_path / "sub" / "f").read_text() == "two"
-    assert [one.name for one in (tmp_path / "sub").iterdir()] == ["f"]
+    assert [path.name for path in (tmp_path / "sub").iterdir()] == ["f"]

@@ -39,17 +39,17 @@ def test_the_python_blocks_of_a_guide_compile(name: str) -> None:
 
 def test_calls_in_the_guide_of_tables_match_the_signatures() -> None:
     text = (GUIDES / "spark-tables.md").read_text()
-    found = [call for block in blocks("spark-tables.md") for call in calls(block)]
-    found += [
+    result = [call for block in blocks("spark-tables.md") for call in calls(block)]
+    result += [
         call for code in re.findall(r"`((?:Json|Avro|Raw)\([^`]*\))`", text) for call in calls(code)
     ]
     seen = set()
-    for call in found:
+    for call in result:
         name = call.func.id  # type: ignore[attr-defined]
         if name not in lake.__all__:
             continue
         seen.add(name)
-        arguments: dict[str, Any] = {str(one.arg): None for one in call.keywords}
+        arguments: dict[str, Any] = {str(keyword.arg): None for keyword in call.keywords}
         inspect.signature(getattr(lake, name)).bind(*call.args, **arguments)
 
     assert seen >= {"topic_to_table", "table_to_topic", "Avro", "Json", "Raw", "RegistrySettings"}

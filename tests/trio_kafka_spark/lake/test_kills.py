@@ -80,12 +80,12 @@ def workers_of(process: subprocess.Popen[str]) -> list[int]:
             except OSError:
                 continue  # it has ended
             parents[int(entry.name)] = int(status[1]) if b"pyspark" in command else -1
-    found = {process.pid}
-    while more := {pid for pid, parent in parents.items() if parent in found} - found:
-        found |= more
+    result = {process.pid}
+    while more := {pid for pid, parent in parents.items() if parent in result} - result:
+        result |= more
     return [
         pid
-        for pid in found - {process.pid}
+        for pid in result - {process.pid}
         if b"daemon" in Path(f"/proc/{pid}/cmdline").read_bytes()
     ]
 
@@ -144,7 +144,9 @@ def test_each_record_is_in_table_and_second_topic_once_although_processes_are_ki
 
         rows = read_rows(path, table)
         values = Counter(int(value) for value in rows.column("value").to_pylist())
-        again = {int(one.value()) for one in read_topic(shared_broker.bootstrap, f"{topic}-again")}
+        again = {
+            int(record.value()) for record in read_topic(shared_broker.bootstrap, f"{topic}-again")
+        }
         assert killed == kills
         assert values == Counter(range(count))
         assert again == set(range(count))

@@ -30,8 +30,8 @@ def files_of(target: ParquetTarget, *numbers: int) -> list[DataFile]:
 
 
 def rows_of(target: ParquetTarget) -> list[tuple[int, int]]:
-    found = ds.dataset(target.path, format="parquet", partitioning="hive").to_table().to_pylist()
-    return sorted((row["batch"], row["n"]) for row in found)
+    result = ds.dataset(target.path, format="parquet", partitioning="hive").to_table().to_pylist()
+    return sorted((row["batch"], row["n"]) for row in result)
 
 
 def prepared(path: Path) -> ParquetTarget:
@@ -131,7 +131,7 @@ def test_new_columns_are_added_to_the_schema_and_a_changed_type_is_refused(tmp_p
 
     schema = target.schema()
     assert schema is not None
-    assert [one["name"] for one in schema["fields"]] == ["n", "m"]
+    assert [field_["name"] for field_ in schema["fields"]] == ["n", "m"]
     with pytest.raises(SourceError, match="column m is string, the query writes long"):
         target.prepare(spark_json(m="long"), "app")
 
@@ -146,7 +146,7 @@ def test_only_old_staging_files_are_removed_when_a_table_is_prepared(tmp_path: P
 
     target.prepare(spark_json(n="long"), "app")
 
-    assert [one.name for one in target.task_directory.iterdir()] == [new.name]
+    assert [path.name for path in target.task_directory.iterdir()] == [new.name]
 
 
 def test_a_directory_without_a_table_has_no_schema(tmp_path: Path) -> None:

@@ -71,10 +71,10 @@ def avro(number: int) -> bytes:
 
 def rows(path: Path, table: str = "delta") -> list[dict[str, Any]]:
     if table == "delta":
-        found = DeltaTable(str(path)).to_pyarrow_table()
+        result = DeltaTable(str(path)).to_pyarrow_table()
     else:
-        found = ds.dataset(path, format="parquet", partitioning="hive").to_table()
-    return sorted(found.to_pylist(), key=lambda row: row.get("offset", row.get("kafka_offset")))
+        result = ds.dataset(path, format="parquet", partitioning="hive").to_table()
+    return sorted(result.to_pylist(), key=lambda row: row.get("offset", row.get("kafka_offset")))
 
 
 def task(made: TablePlan, *batches: pa.RecordBatch) -> Any:
@@ -91,15 +91,15 @@ def test_raw_records_of_a_replayed_batch_are_in_the_table_once(tmp_path: Path, t
         TableWriter(made).commit(messages, 0)
     TableWriter(made).commit([task(made, records(3, b"d")), task(made)], 1)
 
-    found = rows(tmp_path / "table", table)
-    assert [(row["offset"], row["value"]) for row in found] == [
+    result = rows(tmp_path / "table", table)
+    assert [(row["offset"], row["value"]) for row in result] == [
         (0, b"a"),
         (1, None),
         (2, b"c"),
         (3, b"d"),
     ]
-    assert found[0]["timestamp"] == AT
-    assert found[0]["key"] == b"k"
+    assert result[0]["timestamp"] == AT
+    assert result[0]["key"] == b"k"
 
 
 @pytest.mark.parametrize("table", ["delta", "parquet"])
@@ -114,8 +114,8 @@ def test_invalid_avro_of_a_replayed_batch_is_in_the_dead_letters_once(
         ]
         TableWriter(made).commit(messages, 5)
 
-    found = rows(tmp_path / "table", table)
-    assert [(row["kafka_offset"], row["id"], row["value"]) for row in found] == [
+    result = rows(tmp_path / "table", table)
+    assert [(row["kafka_offset"], row["id"], row["value"]) for row in result] == [
         (0, 7, "v7"),
         (2, None, None),
         (3, 8, "v8"),

@@ -97,7 +97,9 @@ def test_each_record_is_in_the_table_once_over_restarts(
 def forget_last_commit(checkpoint: Path) -> None:
     """As if the driver had died after the table's commit, and before Spark's."""
     commits = checkpoint / "commits"
-    last = max((one for one in commits.iterdir() if one.name.isdigit()), key=lambda p: int(p.name))
+    last = max(
+        (path for path in commits.iterdir() if path.name.isdigit()), key=lambda p: int(p.name)
+    )
     last.unlink()
     (commits / f".{last.name}.crc").unlink(missing_ok=True)
 
@@ -147,8 +149,8 @@ def test_json_values_become_columns_and_invalid_values_become_dead_letters(
         "kafka_timestamp": None,
     }
     assert (rows[5]["id"], rows[8]["id"]) == (None, 2)
-    by_offset = {one["offset"]: one for one in dead}
-    assert {offset: one["value"] for offset, one in by_offset.items()} == {
+    by_offset = {row["offset"]: row for row in dead}
+    assert {offset: row["value"] for offset, row in by_offset.items()} == {
         1: b"{",
         2: b"[1]",
         3: b'{"id": "text"}',
@@ -193,7 +195,7 @@ def test_avro_values_are_parsed_with_schemas_of_a_registry(
     rows = read_table(spark, str(tmp_path / "table")).orderBy("kafka_offset").collect()
     dead = DeltaTable(str(tmp_path / "bad")).to_pyarrow_table().sort_by("offset").to_pylist()
     assert [(row["id"], row["note"]) for row in rows] == [(5, None), (6, "n")]
-    assert ["schemas/ids/9" in one["error"] for one in dead] == [True, False]
+    assert ["schemas/ids/9" in row["error"] for row in dead] == [True, False]
 
 
 @pytest.mark.spark
@@ -208,8 +210,8 @@ def test_a_new_field_becomes_a_column_and_a_changed_type_is_refused(
             spark, where(shared_broker, "lake-evolved"), path, value=Json(schema=schema), lag=None
         ).awaitTermination()
 
-    found = read_table(spark, path).orderBy("kafka_offset").select("id", "name").collect()
-    assert [tuple(row) for row in found] == [(1, None), (1, "n")]
+    result = read_table(spark, path).orderBy("kafka_offset").select("id", "name").collect()
+    assert [tuple(row) for row in result] == [(1, None), (1, "n")]
     with pytest.raises(SourceError, match="column id is long, the query writes string"):
         topic_to_table(
             spark,

@@ -41,8 +41,15 @@ def test_a_topic_restored_from_a_table_has_the_same_records(
 
     def told(name: str) -> list[object]:
         return [
-            (one.partition(), one.offset(), one.key(), one.value(), one.headers(), one.timestamp())
-            for one in read_topic(shared_broker.bootstrap, name)
+            (
+                record.partition(),
+                record.offset(),
+                record.key(),
+                record.value(),
+                record.headers(),
+                record.timestamp(),
+            )
+            for record in read_topic(shared_broker.bootstrap, name)
         ]
 
     assert count == 300
@@ -71,9 +78,9 @@ def test_parsed_rows_that_match_a_condition_are_written_as_json(
         spark, path, to, topic="back-json-3", value="CAST(id AS STRING)", key="'k'", version=1
     )
 
-    found = read_topic(shared_broker.bootstrap, "back-json-2")
+    result = read_topic(shared_broker.bootstrap, "back-json-2")
     assert some == 2
-    assert [one.value() for one in found] == [
+    assert [one.value() for one in result] == [
         b'{"id":3,"x":{"y":[3]}}',
         b'{"id":4,"x":{"y":[4]}}',
     ]
@@ -98,9 +105,9 @@ def test_a_replay_of_a_table_keeps_the_given_rate(
         records_per_second=200,
     )
 
-    found = read_topic(shared_broker.bootstrap, "paced-again")
-    times = [one.timestamp()[1] for one in found]
-    assert len(found) == 150
+    result = read_topic(shared_broker.bootstrap, "paced-again")
+    times = [record.timestamp()[1] for record in result]
+    assert len(result) == 150
     assert max(times) - min(times) > 500  # 150 records at 200 a second
 
 

@@ -27,18 +27,18 @@ def test_the_batches_view_has_a_row_for_each_batch_of_apache_kafka(tmp_path, nam
         for position, header in iterate_headers(path.read_bytes())
     ]
 
-    found = view(tmp_path, splitBytes=split, windowBytes="400")
+    result = view(tmp_path, splitBytes=split, windowBytes="400")
 
     columns = ("file", "position", "size", "base_offset", "last_offset", "count")
-    assert [tuple(one[column] for column in columns) for one in found] == want
-    assert {(one["topic"], one["partition"]) for one in found} == {(name, 0)}
+    assert [tuple(one[column] for column in columns) for one in result] == want
+    assert {(row["topic"], row["partition"]) for row in result} == {(name, 0)}
 
 
 def test_a_control_batch_row_has_the_fields_of_its_header(tmp_path):
     sample(tmp_path, "txn")
 
-    found = view(tmp_path)
-    marker = next(one for one in found if one["control"])
+    result = view(tmp_path)
+    marker = next(row for row in result if row["control"])
 
     assert (marker["transactional"], marker["count"], marker["base_sequence"]) == (True, 1, -1)
     assert marker["codec"] == "none"
@@ -60,13 +60,13 @@ def test_base_and_maximum_timestamp_of_a_batch_are_the_times_of_its_records(tmp_
 def test_the_uncompressed_size_is_that_of_the_same_batch_without_compression(tmp_path, codec):
     log(tmp_path, segments=1, batches=2, codec=codec, size=500)
 
-    found = view(tmp_path, uncompressed="true")
+    result = view(tmp_path, uncompressed="true")
 
-    assert [one["uncompressed_size"] for one in found] == [
+    assert [row["uncompressed_size"] for row in result] == [
         len(batch(0, size=500)),
         len(batch(10, size=500)),
     ]
-    assert [one["codec"] for one in found] == [codec.name.lower()] * 2
+    assert [row["codec"] for row in result] == [codec.name.lower()] * 2
 
 
 def test_the_uncompressed_size_of_a_batch_that_does_not_decompress_is_null(tmp_path):
@@ -83,8 +83,8 @@ def test_the_batches_view_has_every_batch_that_holds_a_wanted_offset(tmp_path):
     given = {"startingOffsets": '{"t": {"0": 15}}', "endingOffsets": '{"t": {"0": 41}}'}
 
     for split in ("1", "1000000"):
-        found = view(tmp_path, ["base_offset"], splitBytes=split, **given)
-        assert [one["base_offset"] for one in found] == [10, 20, 30, 40]
+        result = view(tmp_path, ["base_offset"], splitBytes=split, **given)
+        assert [row["base_offset"] for row in result] == [10, 20, 30, 40]
 
 
 def test_a_damaged_batch_header_fails_the_view_or_is_skipped_in_permissive_mode(tmp_path):
@@ -94,8 +94,8 @@ def test_a_damaged_batch_header_fails_the_view_or_is_skipped_in_permissive_mode(
 
     with pytest.raises(CorruptLogError, match=f"position {damaged}"):
         view(tmp_path)
-    found = view(tmp_path, ["base_offset"], mode="permissive")
-    assert [one["base_offset"] for one in found] == [0, 20, 30]
+    result = view(tmp_path, ["base_offset"], mode="permissive")
+    assert [row["base_offset"] for row in result] == [0, 20, 30]
 
 
 def test_a_batch_that_spans_two_pieces_after_compaction_is_a_single_row(tmp_path):
@@ -106,6 +106,6 @@ def test_a_batch_that_spans_two_pieces_after_compaction_is_a_single_row(tmp_path
     fresh.write_bytes(batch(0, 25) + batch(25, 15))
     fresh.rename(path)
 
-    found = [row for one in planned for made in reader.read(one) for row in made.to_pylist()]
+    result = [row for one in planned for made in reader.read(one) for row in made.to_pylist()]
 
-    assert [row["base_offset"] for row in found] == [0, 25]
+    assert [row["base_offset"] for row in result] == [0, 25]

@@ -21,7 +21,7 @@ def findings(root):
 
 
 def kinds(root):
-    return [(one.kind, one.position) for one in findings(root)]
+    return [(finding.kind, finding.position) for finding in findings(root)]
 
 
 def healthy(root):
@@ -70,11 +70,11 @@ def test_a_check_finds_a_corrupt_batch_and_the_index_entry_that_points_at_its_po
     damaged = positions(path)[2]
     flip(path, damaged + at)
 
-    found = findings(tmp_path)
+    result = findings(tmp_path)
 
-    assert (found[0].kind, found[0].position, found[0].file) == ("batch", damaged, str(path))
-    assert (found[1].kind, found[1].position) == ("offset index", 8)
-    assert found[1].error == f"no batch begins at {damaged} of the log"
+    assert (result[0].kind, result[0].position, result[0].file) == ("batch", damaged, str(path))
+    assert (result[1].kind, result[1].position) == ("offset index", 8)
+    assert result[1].error == f"no batch begins at {damaged} of the log"
 
 
 def test_a_check_finds_leader_epochs_that_decrease(tmp_path):
@@ -88,7 +88,7 @@ def test_a_check_finds_offsets_that_overlap_the_next_segment(tmp_path):
     directory = healthy(tmp_path)
     segment(directory, [batch(70)])
 
-    assert [one for one in kinds(tmp_path) if one[0] == "order"] == [
+    assert [kind for kind in kinds(tmp_path) if kind[0] == "order"] == [
         ("order", positions(directory / "00000000000000000040.log")[3])
     ]
 
@@ -116,9 +116,9 @@ def test_a_check_finds_an_index_that_does_not_match_the_log(tmp_path, suffix, ch
     path = (healthy(tmp_path) / FIRST).with_suffix(suffix)
     path.write_bytes(change(path.read_bytes() if path.exists() else b""))
 
-    found = findings(tmp_path)
+    result = findings(tmp_path)
 
-    assert {(one.kind, one.file) for one in found} == {(kind, str(path))}
+    assert {(one.kind, one.file) for one in result} == {(kind, str(path))}
 
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex"])
@@ -127,10 +127,10 @@ def test_a_check_finds_a_missing_index_except_in_the_active_segment(tmp_path, su
     for path in directory.glob(f"*{suffix}"):
         path.unlink()
 
-    (found,) = findings(tmp_path)
+    (result,) = findings(tmp_path)
 
-    assert found.error == "the file is missing"
-    assert found.file == str((directory / FIRST).with_suffix(suffix))
+    assert result.error == "the file is missing"
+    assert result.file == str((directory / FIRST).with_suffix(suffix))
 
 
 def test_a_check_accepts_trailing_zeros_of_an_index(tmp_path):
@@ -143,7 +143,7 @@ def test_a_check_accepts_trailing_zeros_of_an_index(tmp_path):
 
 def test_a_check_of_a_segment_deleted_after_listing_finds_nothing(tmp_path):
     directory = healthy(tmp_path)
-    (found,) = find_partitions([str(tmp_path)])
+    (result,) = find_partitions([str(tmp_path)])
     (directory / FIRST).unlink()
 
-    assert list(check_segment(found.at, found.segments[0])) == []
+    assert list(check_segment(result.at, result.segments[0])) == []

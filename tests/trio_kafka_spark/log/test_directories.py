@@ -24,10 +24,10 @@ def test_partitions_and_their_segments_are_listed_in_order(tmp_path):
     segment(partition(tmp_path, 2), [batch(0)])
     segment(partition(tmp_path, 0, "a-b-1"), [batch(0)])
 
-    found = find_partitions([str(tmp_path)])
+    partitions = find_partitions([str(tmp_path)])
 
-    assert names(found) == ["a-b-1-0", "t-0", "t-2", "t-10"]
-    first, second = found[1].segments
+    assert names(partitions) == ["a-b-1-0", "t-0", "t-2", "t-10"]
+    first, second = partitions[1].segments
     assert (first.base_offset, first.next_base, first.is_active) == (0, 10, False)
     assert (second.base_offset, second.next_base, second.is_active) == (10, None, True)
     assert first.size == len(batch(0))

@@ -19,12 +19,12 @@ def options(root, **given):
 
 def spans(root, **given):
     """(first, end) offset by partition."""
-    found: dict[str, tuple[int, int]] = {}
+    result: dict[str, tuple[int, int]] = {}
     for pack in plan_pieces(options(root, **given)):
         for piece in pack:
             name = str(piece.at)
-            found[name] = (found.get(name, (piece.start, 0))[0], piece.stop)
-    return found
+            result[name] = (result.get(name, (piece.start, 0))[0], piece.stop)
+    return result
 
 
 @pytest.fixture

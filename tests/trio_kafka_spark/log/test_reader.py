@@ -65,14 +65,14 @@ def consumed(broker, topic, partitions=2):
     consumer = Consumer(
         {"bootstrap.servers": broker.bootstrap, "group.id": "x", "enable.partition.eof": True}
     )
-    consumer.assign([TopicPartition(topic, one, 0) for one in range(partitions)])
-    found, ended = [], 0
+    consumer.assign([TopicPartition(topic, number, 0) for number in range(partitions)])
+    result, ended = [], 0
     while ended < partitions:
         for one in consumer.consume(1000, 10):
             if one.error():
                 ended += 1
                 continue
-            found.append(
+            result.append(
                 (
                     one.partition(),
                     one.offset(),
@@ -83,20 +83,20 @@ def consumed(broker, topic, partitions=2):
                 )
             )
     consumer.close()
-    return sorted(found)
+    return sorted(result)
 
 
 def comparable(found):
     return sorted(
         (
-            one["partition"],
-            one["offset"],
-            one["key"],
-            one["value"],
-            round(one["timestamp"].timestamp() * 1000),
-            [(header["key"], header["value"]) for header in one["headers"] or []],
+            row["partition"],
+            row["offset"],
+            row["key"],
+            row["value"],
+            round(row["timestamp"].timestamp() * 1000),
+            [(header["key"], header["value"]) for header in row["headers"] or []],
         )
-        for one in found
+        for row in found
     )
 
 
@@ -107,12 +107,12 @@ def test_records_of_a_running_broker_equal_the_records_of_a_consumer(shared_brok
     create(shared_broker, topic, **{"segment.bytes": str(1 << 20), "index.interval.bytes": "5000"})
     produce(shared_broker, topic, range(1000), **{"compression.type": codec})
 
-    found = rows(shared_broker.data, subscribe=topic, includeHeaders="true", splitBytes="300000")
+    result = rows(shared_broker.data, subscribe=topic, includeHeaders="true", splitBytes="300000")
 
-    assert len(found) == 1000
-    assert comparable(found) == consumed(shared_broker, topic)
+    assert len(result) == 1000
+    assert comparable(result) == consumed(shared_broker, topic)
     segments = rows(shared_broker.data, ["is_active"], view="segments", subscribe=topic)
-    assert sum(not one["is_active"] for one in segments) > 1
+    assert sum(not segment["is_active"] for segment in segments) > 1
 
 
 @pytest.mark.slow
@@ -124,7 +124,7 @@ def test_planned_offsets_are_read_while_the_log_grows_rolls_and_is_deleted(own_b
 
     with ThreadPoolExecutor(1) as pool:
         writing = pool.submit(produce, own_broker, "t", range(400, 1000))
-        found = [
+        offsets = [
             offset
             for one in planned
             for made in reader.read(one)
@@ -135,7 +135,7 @@ def test_planned_offsets_are_read_while_the_log_grows_rolls_and_is_deleted(own_b
     admin.delete_topics(["t"])["t"].result(30)
     after = [made for one in planned for made in reader.read(one)]
 
-    assert found == list(range(400))
+    assert offsets == list(range(400))
     assert sum(made.num_rows for made in after) in (0, 400)
 
 
@@ -154,7 +154,7 @@ def test_a_read_in_progress_finishes_after_the_broker_is_killed(own_broker):
 
     offsets = [offset for made in (first, *rest) for offset in made.column(4).to_pylist()]
     assert offsets == list(range(300))
-    assert [one["offset"] for one in rows(own_broker.data)] == offsets
+    assert [row["offset"] for row in rows(own_broker.data)] == offsets
 
 
 # --- through Spark
@@ -180,8 +180,8 @@ def test_spark_reads_only_the_columns_of_a_given_schema(spark, tmp_path):
     log(tmp_path)
     load = spark.read.format("trio-kafka-log").options(path=tmp_path, subscribe="t")
 
-    found = load.schema("offset bigint, headers array<struct<key:string,value:binary>>")
-    with_headers = found.option("includeHeaders", "true").load()
+    result = load.schema("offset bigint, headers array<struct<key:string,value:binary>>")
+    with_headers = result.option("includeHeaders", "true").load()
 
     assert with_headers.columns == ["offset", "headers"]
     assert with_headers.filter("offset = 7").first()["headers"][0]["value"] == b"7"

@@ -27,33 +27,39 @@ FIRST = "00000000000000000000.log"
 
 
 def by_row_codec(directory: Path) -> list[tuple]:
-    found = []
+    result = []
     for path in sorted(directory.glob("*.log")):
         content = path.read_bytes()
         for position, header in iterate_headers(content):
             if not header.is_control:
-                found += [
-                    (one.offset, one.timestamp, one.key, one.value, list(one.headers))
-                    for one in read_records(content, position, header)
+                result += [
+                    (
+                        record.offset,
+                        record.timestamp,
+                        record.key,
+                        record.value,
+                        list(record.headers),
+                    )
+                    for record in read_records(content, position, header)
                 ]
-    return found
+    return result
 
 
 def as_tuples(found: list[dict]) -> list[tuple]:
     return [
         (
-            one["offset"],
-            round(one["timestamp"].timestamp() * 1000),
-            one["key"],
-            one["value"],
-            [(header["key"], header["value"]) for header in one["headers"] or []],
+            row["offset"],
+            round(row["timestamp"].timestamp() * 1000),
+            row["key"],
+            row["value"],
+            [(header["key"], header["value"]) for header in row["headers"] or []],
         )
-        for one in found
+        for row in found
     ]
 
 
 def offsets(found: list[dict]) -> list[int]:
-    return [one["offset"] for one in found]
+    return [row["offset"] for row in found]
 
 
 def reseal(path: Path, position: int) -> None:
@@ -74,20 +80,20 @@ def test_records_of_apache_kafka_directories_equal_the_records_of_the_row_codec(
 ):
     directory = sample(tmp_path, name) / f"{name}-0"
 
-    found = rows(tmp_path, subscribe=name, includeHeaders="true", splitBytes=split)
+    result = rows(tmp_path, subscribe=name, includeHeaders="true", splitBytes=split)
 
-    assert as_tuples(found) == by_row_codec(directory)
-    assert {(one["topic"], one["partition"]) for one in found} == {(name, 0)}
-    assert {one["timestampType"] for one in found} == {int(name == "logappend")}
+    assert as_tuples(result) == by_row_codec(directory)
+    assert {(row["topic"], row["partition"]) for row in result} == {(name, 0)}
+    assert {row["timestampType"] for row in result} == {int(name == "logappend")}
 
 
 def test_records_of_a_running_apache_kafka_equal_the_records_of_the_row_codec(tmp_path):
     sample(tmp_path, "running_indexes")
 
-    found = rows(tmp_path, subscribePattern="plain|txn", includeHeaders="true", splitBytes="1")
+    result = rows(tmp_path, subscribePattern="plain|txn", includeHeaders="true", splitBytes="1")
 
     for topic in ("plain", "txn"):
-        mine = [one for one in found if one["topic"] == topic]
+        mine = [row for row in result if row["topic"] == topic]
         assert as_tuples(mine) == by_row_codec(tmp_path / f"{topic}-0")
 
 
@@ -96,23 +102,23 @@ def test_records_of_a_running_apache_kafka_equal_the_records_of_the_row_codec(tm
 def test_each_record_is_read_once_with_any_codec_and_window_size(tmp_path, codec, window):
     log(tmp_path, segments=3, batches=5, codec=codec)
 
-    found = rows(tmp_path, splitBytes="1000", windowBytes=window)
+    result = rows(tmp_path, splitBytes="1000", windowBytes=window)
 
-    assert offsets(found) == list(range(150))
-    assert found[7]["timestamp"] == datetime.fromtimestamp((TIME + 7) / 1000, UTC)
+    assert offsets(result) == list(range(150))
+    assert result[7]["timestamp"] == datetime.fromtimestamp((TIME + 7) / 1000, UTC)
 
 
 def test_starting_and_ending_offsets_inside_batches_are_exact(tmp_path):
     log(tmp_path)
 
-    found = rows(
+    result = rows(
         tmp_path,
         startingOffsets='{"t": {"0": 33}}',
         endingOffsets='{"t": {"0": 57}}',
         splitBytes="1",
     )
 
-    assert offsets(found) == list(range(33, 57))
+    assert offsets(result) == list(range(33, 57))
 
 
 def test_records_below_the_log_start_offset_are_not_read(tmp_path):
@@ -166,11 +172,11 @@ def test_permissive_mode_skips_a_corrupt_batch_and_the_errors_view_lists_its_pla
     starts = positions(path)
     flip(path, starts[2] + at)
 
-    found = rows(tmp_path, mode="permissive", windowBytes=window)
+    result = rows(tmp_path, mode="permissive", windowBytes=window)
     errors = rows(tmp_path, view="errors", subscribe="t", windowBytes=window)
 
-    assert offsets(found) == [*range(20), *range(30, 80)]
-    assert [(one["topic"], one["partition"], one["file"]) for one in errors] == [
+    assert offsets(result) == [*range(20), *range(30, 80)]
+    assert [(error["topic"], error["partition"], error["file"]) for error in errors] == [
         ("t", 0, str(path))
     ]
     assert (errors[0]["position"], errors[0]["size"]) == (starts[2], starts[3] - starts[2])
@@ -249,6 +255,6 @@ def test_an_abort_marker_before_a_skipped_batch_still_ends_its_transaction(tmp_p
     flip(path, damaged + 61)
     reseal(path, damaged)
 
-    found = rows(tmp_path, mode="permissive", isolation="read_committed")
+    result = rows(tmp_path, mode="permissive", isolation="read_committed")
 
-    assert offsets(found) == [13, 14]
+    assert offsets(result) == [13, 14]

@@ -109,7 +109,7 @@ def test_only_segments_with_wanted_offsets_are_shown(tmp_path):
     log(tmp_path)
     given = {"startingOffsets": '{"t": {"0": 40}}', "endingOffsets": '{"t": {"0": 80}}'}
 
-    assert [one["base_offset"] for one in view(tmp_path, ["base_offset"], **given)] == [40]
+    assert [row["base_offset"] for row in view(tmp_path, ["base_offset"], **given)] == [40]
 
 
 def test_a_segment_deleted_after_planning_has_no_row(tmp_path):
@@ -118,9 +118,9 @@ def test_a_segment_deleted_after_planning_has_no_row(tmp_path):
     ((planned),) = plan_segments(plan_ranges(options))
     (directory / "00000000000000000000.log").unlink()
 
-    (found,) = module.read_segments(planned, ["base_offset", "batches"])
+    (result,) = module.read_segments(planned, ["base_offset", "batches"])
 
-    assert found.column("base_offset").to_pylist() == [40, 80]
+    assert result.column("base_offset").to_pylist() == [40, 80]
 
 
 def test_tasks_of_the_segments_view_have_at_most_64_segments(tmp_path):

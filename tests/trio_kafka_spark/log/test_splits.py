@@ -36,11 +36,11 @@ def test_each_segment_is_a_piece_and_the_active_segment_ends_at_its_last_whole_b
     with (directory / "00000000000000000040.log").open("ab") as active:
         active.write(batch(80)[:50])
 
-    found = pieces(tmp_path)
+    result = pieces(tmp_path)
 
-    assert spans(found) == [(0, 40), (40, 80)]
-    assert [piece.active for piece in found] == [False, True]
-    assert found[1].end == found[1].size < (directory / "00000000000000000040.log").stat().st_size
+    assert spans(result) == [(0, 40), (40, 80)]
+    assert [piece.active for piece in result] == [False, True]
+    assert result[1].end == result[1].size < (directory / "00000000000000000040.log").stat().st_size
 
 
 @pytest.mark.parametrize("interval", [0, 1, 600])
@@ -48,16 +48,16 @@ def test_each_segment_is_a_piece_and_the_active_segment_ends_at_its_last_whole_b
 def test_pieces_cover_each_offset_once_and_begin_at_batches(tmp_path, interval, split):
     directory = log(tmp_path, segments=2, batches=7, interval=interval)
 
-    found = pieces(tmp_path, split)
+    result = pieces(tmp_path, split)
 
-    assert found[0].start == 0
-    assert found[-1].stop == 140
-    assert [one.stop for one in found[:-1]] == [one.start for one in found[1:]]
+    assert result[0].start == 0
+    assert result[-1].stop == 140
+    assert [one.stop for one in result[:-1]] == [one.start for one in result[1:]]
     for path in directory.glob("*.log"):
-        mine = [one for one in found if one.path == str(path)]
+        mine = [one for one in result if one.path == str(path)]
         assert {one.begin for one in mine} <= set(positions(path))
         assert [one.end for one in mine] == [*(one.begin for one in mine[1:]), path.stat().st_size]
-    assert len(found) > 2
+    assert len(result) > 2
 
 
 def test_pieces_begin_at_the_entries_of_an_offset_index_of_apache_kafka(tmp_path):
@@ -65,11 +65,11 @@ def test_pieces_begin_at_the_entries_of_an_offset_index_of_apache_kafka(tmp_path
     path = directory / "00000000000000000000.log"
 
     entries = list(index_entries(path.with_suffix(".index")))
-    found = pieces(tmp_path, 1)
+    result = pieces(tmp_path, 1)
 
     assert len(entries) == 5
-    assert {position for _, position in entries} <= {piece.begin for piece in found}
-    assert [piece.begin for piece in found] == positions(path)
+    assert {position for _, position in entries} <= {piece.begin for piece in result}
+    assert [piece.begin for piece in result] == positions(path)
 
 
 def test_index_entries_end_before_the_zeros_of_a_preallocated_index(tmp_path):
@@ -96,10 +96,10 @@ def test_a_corrupt_index_does_not_change_the_pieces(tmp_path, damage):
         case "missing":
             index.unlink()
 
-    found = [one for one in pieces(tmp_path, 1) if one.path == str(path)]
+    result = [piece for piece in pieces(tmp_path, 1) if piece.path == str(path)]
 
-    assert [one.begin for one in found] == positions(path)
-    assert found[-1].stop == 80
+    assert [one.begin for one in result] == positions(path)
+    assert result[-1].stop == 80
 
 
 def test_only_pieces_with_wanted_offsets_are_planned(tmp_path):
@@ -113,11 +113,11 @@ def test_only_pieces_with_wanted_offsets_are_planned(tmp_path):
 def test_pieces_of_a_compacted_log_are_contiguous_in_offsets(tmp_path):
     sample(tmp_path, "compacted")
 
-    found = pieces(tmp_path, 1)
+    result = pieces(tmp_path, 1)
 
-    assert found[0].start == 0
-    assert [one.stop for one in found[:-1]] == [one.start for one in found[1:]]
-    assert found[-1].stop == 32
+    assert result[0].start == 0
+    assert [one.stop for one in result[:-1]] == [one.start for one in result[1:]]
+    assert result[-1].stop == 32
 
 
 def test_a_corrupt_batch_is_inside_a_piece_and_starts_none(tmp_path):
@@ -126,11 +126,11 @@ def test_a_corrupt_batch_is_inside_a_piece_and_starts_none(tmp_path):
     starts = positions(path)
     flip(path, starts[2] + 9)
 
-    found = pieces(tmp_path, 1)
+    result = pieces(tmp_path, 1)
 
-    assert [one.begin for one in found] == [starts[0], starts[1], starts[3], starts[4]]
-    assert found[1].end == starts[3]
-    assert spans(found)[1] == (10, 30)
+    assert [one.begin for one in result] == [starts[0], starts[1], starts[3], starts[4]]
+    assert result[1].end == starts[3]
+    assert spans(result)[1] == (10, 30)
 
 
 def test_an_empty_segment_has_no_piece(tmp_path):
@@ -155,11 +155,11 @@ def test_a_segment_deleted_after_listing_has_no_piece(tmp_path):
 
 def test_small_pieces_are_packed_into_one_task_in_order(tmp_path):
     log(tmp_path, segments=6, batches=1)
-    found = pieces(tmp_path)
+    result = pieces(tmp_path)
 
-    assert packed(found, 10 * OPEN_COST) == [tuple(found)]
-    assert packed(found, 1) == [(one,) for one in found]
-    by_two = packed(found, OPEN_COST + 2 * found[0].size + 99)
+    assert packed(result, 10 * OPEN_COST) == [tuple(result)]
+    assert packed(result, 1) == [(one,) for one in result]
+    by_two = packed(result, OPEN_COST + 2 * result[0].size + 99)
     assert [len(pack) for pack in by_two] == [2, 2, 2]
     assert packed([], 1) == []
 
@@ -180,4 +180,4 @@ def test_an_index_that_points_into_a_record_is_not_used(tmp_path):
     nested = path.read_bytes().find(inner)
     path.with_suffix(".index").write_bytes(struct.pack(">II", 20, nested))
 
-    assert [one.begin for one in pieces(tmp_path, 1)] == positions(path)
+    assert [piece.begin for piece in pieces(tmp_path, 1)] == positions(path)

@@ -47,7 +47,7 @@ def test_aborted_transactions_equal_the_transaction_index_of_apache_kafka(tmp_pa
 
     seen = found(tmp_path)
 
-    assert seen.aborted == tuple((one[1], one[2], one[3]) for one in entries)
+    assert seen.aborted == tuple((entry[1], entry[2], entry[3]) for entry in entries)
     assert len(seen.aborted) == 2
     assert seen.stable_offset == 31
 

@@ -82,10 +82,10 @@ def test_a_gap_ends_at_the_next_whole_batch_or_at_the_end_of_the_file(tmp_path):
 def test_a_batch_across_the_border_of_two_search_chunks_is_found(tmp_path):
     content = b"\2" * ((1 << 20) - 30) + BATCHES[0]
 
-    gap, found = walked(tmp_path / "x", content)
+    gap, result = walked(tmp_path / "x", content)
 
     assert gap.end == (1 << 20) - 30
-    assert isinstance(found, Batch)
+    assert isinstance(result, Batch)
 
 
 @pytest.mark.parametrize(

@@ -31,15 +31,15 @@ def offsets(windows):
     """Base offsets of the batches that belong to the pieces."""
     return [
         header.base_offset
-        for one in windows
-        for _, header in iterate_headers(one.data)
-        if one.piece.shown_from <= header.base_offset < one.piece.stop
+        for window in windows
+        for _, header in iterate_headers(window.data)
+        if window.piece.shown_from <= header.base_offset < window.piece.stop
     ]
 
 
 def read(pieces, size=1 << 20, on_bad=refuse, **options):
     return offsets(
-        window for one in pieces for window in read_windows(one, size, on_bad, **options)
+        window for piece in pieces for window in read_windows(piece, size, on_bad, **options)
     )
 
 
@@ -90,10 +90,10 @@ def test_reading_resumes_at_the_next_whole_batch_after_damage(tmp_path, at, size
     path = directory / "00000000000000000000.log"
     starts = positions(path)
     flip(path, starts[1] + at)
-    found: list[BadBytes] = []
+    result: list[BadBytes] = []
 
-    assert read(planned(tmp_path), size, found.append) == [0, 20, 30, 40, 50, 60, 70]
-    assert [(one.position, one.size) for one in found] == [(starts[1], starts[2] - starts[1])]
+    assert read(planned(tmp_path), size, result.append) == [0, 20, 30, 40, 50, 60, 70]
+    assert [(one.position, one.size) for one in result] == [(starts[1], starts[2] - starts[1])]
 
 
 def test_a_truncated_last_batch_of_a_sealed_segment_is_reported_as_damage(tmp_path):
@@ -101,10 +101,10 @@ def test_a_truncated_last_batch_of_a_sealed_segment_is_reported_as_damage(tmp_pa
     path = directory / "00000000000000000000.log"
     starts = positions(path)
     path.write_bytes(path.read_bytes()[:-10])
-    found: list[BadBytes] = []
+    result: list[BadBytes] = []
 
-    assert read(planned(tmp_path), on_bad=found.append) == [0, 10, 20, 40, 50, 60, 70]
-    assert [(one.position, one.size) for one in found] == [
+    assert read(planned(tmp_path), on_bad=result.append) == [0, 10, 20, 40, 50, 60, 70]
+    assert [(one.position, one.size) for one in result] == [
         (starts[3], path.stat().st_size - starts[3])
     ]
 

@@ -41,9 +41,9 @@ def test_the_written_pipeline_definition_is_valid_for_the_broker(tmp_path: Path)
     assert init("orders", "--directory", str(target)) == 0
 
     text = (target / "pipeline.toml").read_text()
-    found = read_definition("orders", text, "/etc")
-    assert found.directory == str(target)
-    assert found.command == ("trio-kafka", "pipeline", "run", ".")
+    definition = read_definition("orders", text, "/etc")
+    assert definition.directory == str(target)
+    assert definition.command == ("trio-kafka", "pipeline", "run", ".")
     assert tomllib.loads(text)["restart"] == "always"
 
 
@@ -55,7 +55,7 @@ def test_pipeline_init_refuses_to_overwrite_a_file(
     assert init("orders", "--directory", str(tmp_path)) == 1
 
     assert f"{tmp_path}/README.md: exists already" in capsys.readouterr().err
-    assert [one.name for one in tmp_path.iterdir()] == ["README.md"]
+    assert [path.name for path in tmp_path.iterdir()] == ["README.md"]
     assert (tmp_path / "README.md").read_text() == "mine"
 
 
@@ -92,6 +92,6 @@ def test_pipeline_init_prints_the_written_files_as_json(
 
     assert init("orders", "--json") == 0
 
-    found = json.loads(capsys.readouterr().out)
-    assert found["name"] == "orders"
-    assert all(Path(file).is_file() for file in found["files"])
+    result = json.loads(capsys.readouterr().out)
+    assert result["name"] == "orders"
+    assert all(Path(file).is_file() for file in result["files"])

@@ -50,16 +50,16 @@ def test_a_dry_run_leaves_out_full_refresh() -> None:
 
 
 def test_workers_run_this_interpreter_unless_pyspark_python_is_set() -> None:
-    found = environment({"A": "b"}, home="/spark", java=None, bootstrap="host:1", local=True)
-    assert found == {
+    result = environment({"A": "b"}, home="/spark", java=None, bootstrap="host:1", local=True)
+    assert result == {
         "A": "b",
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_HOME": "/spark",
         "TRIO_KAFKA_BOOTSTRAP": "host:1",
     }
     given = {"PYSPARK_PYTHON": "/python", "TRIO_KAFKA_BOOTSTRAP": "other:1"}
-    found = environment(given, home="/spark", java="/java", bootstrap="other:1", local=True)
-    assert found == {**given, "SPARK_HOME": "/spark", "JAVA_HOME": "/java"}
+    result = environment(given, home="/spark", java="/java", bootstrap="other:1", local=True)
+    assert result == {**given, "SPARK_HOME": "/spark", "JAVA_HOME": "/java"}
 
 
 def test_only_local_workers_of_an_installed_pyspark_run_the_launcher(

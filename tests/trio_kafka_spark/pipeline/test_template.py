@@ -14,8 +14,8 @@ def test_the_template_has_a_docstring_for_each_table() -> None:
     module = ast.parse(FILES["transformations/tables.py"])
 
     functions = [one for one in module.body if isinstance(one, ast.FunctionDef)]
-    assert [one.name for one in functions] == ["records", "per_key"]
-    assert [one.name for one in functions if not ast.get_docstring(one)] == []
+    assert [function.name for function in functions] == ["records", "per_key"]
+    assert [function.name for function in functions if not ast.get_docstring(function)] == []
 
 
 def test_the_template_has_only_known_placeholders() -> None:

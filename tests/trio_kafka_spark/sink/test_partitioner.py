@@ -25,18 +25,18 @@ KAFKAS = {
 
 
 def test_the_murmur2_hash_equals_that_of_the_java_client() -> None:
-    found = murmur2(pa.array(list(KAFKAS), pa.binary()))
+    result = murmur2(pa.array(list(KAFKAS), pa.binary()))
 
-    assert found.astype(np.int32).tolist() == list(KAFKAS.values())
+    assert result.astype(np.int32).tolist() == list(KAFKAS.values())
 
 
 @given(st.lists(st.none() | st.binary(max_size=40), max_size=60), st.integers(0, 5))
 def test_the_vectorised_hash_equals_the_plain_loop(keys: list[bytes | None], first: int) -> None:
     array = pa.array(keys, pa.binary())[first:]
 
-    found = murmur2(array).tolist()
+    result = murmur2(array).tolist()
 
-    for key, hashed in zip(keys[first:], found, strict=True):
+    for key, hashed in zip(keys[first:], result, strict=True):
         assert key is None or hashed == plain_murmur2(key)
 
 

@@ -38,10 +38,10 @@ def test_a_row_with_a_null_partition_is_routed_by_its_key() -> None:
     values = [str(number) for number in range(50)]
     rows = batch(value=values, key=keys, partition=pa.nulls(50, pa.int32()))
 
-    found = routed(router("t"), rows)
+    result = routed(router("t"), rows)
 
     want = key_partitions(pa.array(keys), 4).tolist()
-    assert {int(value): int(name[-1]) for name, some in found.items() for value in some} == dict(
+    assert {int(value): int(name[-1]) for name, some in result.items() for value in some} == dict(
         enumerate(want)
     )
 
@@ -54,11 +54,11 @@ def test_rows_with_partition_with_key_and_with_neither_are_routed_separately() -
     )
     (keyed,) = key_partitions(pa.array([b"abc"]), 4).tolist()
 
-    found = routed(router("t"), rows)
+    result = routed(router("t"), rows)
 
-    assert b"p" in found["t-0"]
-    assert b"k" in found[f"t-{keyed}"]
-    assert sorted(value for some in found.values() for value in some) == [b"k", b"n", b"p"]
+    assert b"p" in result["t-0"]
+    assert b"k" in result[f"t-{keyed}"]
+    assert sorted(value for some in result.values() for value in some) == [b"k", b"n", b"p"]
 
 
 def test_keys_do_not_affect_partitions_if_ignore_keys_is_set() -> None:
@@ -114,9 +114,9 @@ def test_a_slice_of_a_batch_is_routed_with_the_right_rows() -> None:
         partition=pa.array([number % 4 for number in range(20)], "int32"),
     ).slice(7, 6)
 
-    found = dict(router("t").route(rows))
+    result = dict(router("t").route(rows))
 
-    assert found[TopicPartition("t", 0)].to_pylist() == [
+    assert result[TopicPartition("t", 0)].to_pylist() == [
         {"key": None, "value": b"8", "headers": [{"key": "h", "value": b"x" * 8}]},
         {"key": b"12", "value": b"12", "headers": [{"key": "h", "value": b"x" * 12}]},
     ]

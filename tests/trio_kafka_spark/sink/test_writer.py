@@ -200,7 +200,7 @@ def test_a_written_batch_is_read_by_the_official_connector(
         "kafka.bootstrap.servers", shared_broker.bootstrap
     ).option("kafka.compression.type", "zstd").option("topic", "spark-batch").mode("append").save()
 
-    found = (
+    result = (
         spark.read.format("kafka")
         .option("kafka.bootstrap.servers", shared_broker.bootstrap)
         .option("subscribe", "spark-batch")
@@ -217,10 +217,10 @@ def test_a_written_batch_is_read_by_the_official_connector(
     )
     messages = read_topic(shared_broker.bootstrap, "spark-batch")
 
-    assert sorted(int(row["value"]) for row in found) == list(range(5000))
-    assert all(row["name"] == "h" and row["header"] == row["value"] for row in found)
-    assert all(row["key"] == f"k{int(row['value']) % 71}" for row in found)
-    assert {row["value"]: row["partition"] for row in found} == {
+    assert sorted(int(row["value"]) for row in result) == list(range(5000))
+    assert all(row["name"] == "h" and row["header"] == row["value"] for row in result)
+    assert all(row["key"] == f"k{int(row['value']) % 71}" for row in result)
+    assert {row["value"]: row["partition"] for row in result} == {
         message.value().decode(): message.partition() for message in messages
     }
 
@@ -232,17 +232,17 @@ def test_keys_are_written_to_the_partitions_of_the_official_connector(
     rows = spark.range(500).selectExpr(
         "CAST(id AS STRING) AS value", "repeat('x', CAST(id % 50 AS INT)) AS key"
     )
-    found = {}
+    result = {}
     for name in ("kafka", "trio-kafka"):
         create_topic(shared_broker.bootstrap, f"by-{name}", 6)
         rows.write.format(name).option("kafka.bootstrap.servers", shared_broker.bootstrap).option(
             "topic", f"by-{name}"
         ).mode("append").save()
         messages = read_topic(shared_broker.bootstrap, f"by-{name}")
-        found[name] = {message.value(): message.partition() for message in messages}
+        result[name] = {message.value(): message.partition() for message in messages}
 
-    assert len(found["kafka"]) == 500
-    assert found["kafka"] == found["trio-kafka"]
+    assert len(result["kafka"]) == 500
+    assert result["kafka"] == result["trio-kafka"]
 
 
 @pytest.mark.spark
@@ -289,10 +289,11 @@ def test_complete_mode_writes_each_update_of_an_aggregation(
     )
     query.awaitTermination()
 
-    found = [
-        json.loads(one.value()) for one in read_topic(shared_broker.bootstrap, "spark-complete")
+    result = [
+        json.loads(record.value())
+        for record in read_topic(shared_broker.bootstrap, "spark-complete")
     ]
-    assert sorted((one["k"], one["count"]) for one in found) == [(0, 5), (1, 5)]
+    assert sorted((row["k"], row["count"]) for row in result) == [(0, 5), (1, 5)]
 
 
 @pytest.mark.spark

@@ -57,20 +57,20 @@ def test_transactions_of_apache_kafka_are_read_by_isolation_level(kafka: BrokerP
     where = options(kafka.bootstrap, topic)
     committed = {**where, "kafka.isolation.level": "read_committed"}
 
-    found = {}
+    result = {}
     for name, given in (("all", where), ("committed", committed)):
         batch = batch_reader(**given)
-        found[name] = [row["value"].decode() for row in rows(batch, batch.partitions())]
+        result[name] = [row["value"].decode() for row in rows(batch, batch.partitions())]
         stream = stream_reader(**given, startingOffsets="earliest")
         start = stream.initialOffset()
         end = stream.latestOffset(start, stream.getDefaultReadLimit())
         read = rows(stream, stream.partitions(start, end))
-        assert [row["value"].decode() for row in read] == found[name]
+        assert [row["value"].decode() for row in read] == result[name]
         stream.stop()
 
-    kinds = [value.split()[0] for value in found["all"]]
+    kinds = [value.split()[0] for value in result["all"]]
     assert {kind: kinds.count(kind) for kind in kinds} == {"commit": 12, "abort": 6, "open": 6}
-    assert sorted(found["committed"]) == sorted(f"commit {n}" for n in range(6) for _ in range(2))
+    assert sorted(result["committed"]) == sorted(f"commit {n}" for n in range(6) for _ in range(2))
     while OPEN:
         OPEN.pop().abort_transaction(WAIT_S)
 
@@ -83,6 +83,6 @@ def test_records_with_null_and_empty_fields_are_read_from_apache_kafka(
     produce(kafka.bootstrap, topic, peculiar(), compression_type="zstd")
     reader = batch_reader(full_schema(include_headers=True), **options(kafka.bootstrap, topic))
 
-    found = {(row["key"], row["value"]) for row in rows(reader, reader.partitions())}
+    result = {(row["key"], row["value"]) for row in rows(reader, reader.partitions())}
 
-    assert found == {(record.key, record.value) for record in peculiar()}
+    assert result == {(record.key, record.value) for record in peculiar()}

@@ -41,9 +41,9 @@ def test_a_batch_reads_all_records_of_a_topic_with_all_columns(
 ) -> None:
     reader = batch_reader(**options(sampled_broker.bootstrap, filled))
 
-    found = rows(reader, reader.partitions())
+    result = rows(reader, reader.partitions())
 
-    assert found[3] == {
+    assert result[3] == {
         "key": b"k6",
         "value": b"value 6",
         "topic": filled,
@@ -52,7 +52,7 @@ def test_a_batch_reads_all_records_of_a_topic_with_all_columns(
         "timestamp": datetime.fromtimestamp(FIRST_MS / 1000, UTC) + timedelta(milliseconds=6),
         "timestampType": 0,
     }
-    assert [row["value"] for row in found] == [
+    assert [row["value"] for row in result] == [
         record.value for record in sorted(numbered(20), key=lambda record: record.partition)
     ]
 
@@ -64,11 +64,13 @@ def test_nulls_empty_bytes_and_headers_are_kept(sampled_broker: BrokerProcess, t
         full_schema(include_headers=True), **options(sampled_broker.bootstrap, topic)
     )
 
-    found = {row["timestamp"].microsecond // 1000: row for row in rows(reader, reader.partitions())}
+    result = {
+        row["timestamp"].microsecond // 1000: row for row in rows(reader, reader.partitions())
+    }
 
-    assert (found[0]["key"], found[0]["value"]) == (None, None)
-    assert (found[1]["key"], found[1]["value"]) == (b"", b"")
-    assert [(each["key"], each["value"]) for each in found[3]["headers"]] == [
+    assert (result[0]["key"], result[0]["value"]) == (None, None)
+    assert (result[1]["key"], result[1]["value"]) == (b"", b"")
+    assert [(each["key"], each["value"]) for each in result[3]["headers"]] == [
         ("h", b"1"),
         ("h", None),
         ("", b""),
@@ -157,11 +159,11 @@ def test_a_starting_offset_of_deleted_records_is_data_loss(
     with pytest.raises(SourceError) as caught:
         rows(strict, strict.partitions())
     with caplog.at_level(logging.WARNING):
-        found = offsets(lenient, lenient.partitions())
+        result = offsets(lenient, lenient.partitions())
 
     assert caught.value.condition == "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE"
     assert "offsets [3, 25) of trimmed-0 cannot be read" in str(caught.value)
-    assert found == {0: list(range(25, 40))}
+    assert result == {0: list(range(25, 40))}
     assert "offsets [3, 25) of trimmed-0" in caplog.text
 
 
@@ -216,11 +218,11 @@ def test_a_batch_reads_a_compacted_partition_over_its_offset_gaps(
 ) -> None:
     reader = batch_reader(**options(sampled_broker.bootstrap, "compacted"))
 
-    found = offsets(reader, reader.partitions())[0]
+    result = offsets(reader, reader.partitions())[0]
 
-    assert len(found) < 32
-    assert found == sorted(set(found))
-    assert found[-1] == 31
+    assert len(result) < 32
+    assert result == sorted(set(result))
+    assert result[-1] == 31
 
 
 def test_read_committed_leaves_out_aborted_records(sampled_broker: BrokerProcess) -> None:

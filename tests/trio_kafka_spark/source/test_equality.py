@@ -130,7 +130,7 @@ def make_data(bootstrap: str, data: str) -> list[TopicPartition]:
         return [TopicPartition("compacted", 0)]
     if data in ("transactional", "committed"):
         return [TopicPartition("txn", 0)]
-    found = []
+    result = []
     for name, count in ((f"eq-{data}-a", 2), (f"eq-{data}-b", 1)):
         create_topic(bootstrap, name, partitions=count)
         records = numbered(40, partitions=count)
@@ -138,8 +138,8 @@ def make_data(bootstrap: str, data: str) -> list[TopicPartition]:
             records += [r for r in peculiar() if r.partition < count]
         codec = "none" if data in ("plain", "peculiar") else data
         produce(bootstrap, name, records, compression_type=codec)
-        found += [TopicPartition(name, number) for number in range(count)]
-    return found
+        result += [TopicPartition(name, number) for number in range(count)]
+    return result
 
 
 def options_of(bootstrap: str, case: Case, tps: Sequence[TopicPartition]) -> dict[str, str]:
@@ -207,9 +207,9 @@ def test_a_query_finds_the_rows_and_commits_the_offsets_of_the_official_connecto
     case: Case,
 ) -> None:
     tps = partitions(case[3])
-    given = options_of(bootstrap, case, tps)
+    options = options_of(bootstrap, case, tps)
 
-    theirs, ours = (found(source, given, case[2], tmp_path) for source in both(spark, bootstrap))
+    theirs, ours = (found(source, options, case[2], tmp_path) for source in both(spark, bootstrap))
 
     assert ours == theirs
     if case[1].endswith("strategy error"):
@@ -289,10 +289,10 @@ def test_a_running_stream_finds_new_records_and_partitions_as_the_official_conne
         create_topic(bootstrap, name, partitions=1)
         produce(bootstrap, name, numbered(5, partitions=1))
     given = {"subscribePattern": "^eq-live-", "failOnDataLoss": "false"}
-    found: dict[str, list[Row]] = {name: [] for name in FORMATS}
+    result: dict[str, list[Row]] = {name: [] for name in FORMATS}
     queries = [
         source.stream(given)
-        .writeStream.foreachBatch(partial(keep, found[source.format]))
+        .writeStream.foreachBatch(partial(keep, result[source.format]))
         .option("checkpointLocation", str(tmp_path / source.format))
         .start()
         for source in both(spark, bootstrap)
@@ -318,7 +318,7 @@ def test_a_running_stream_finds_new_records_and_partitions_as_the_official_conne
         for query in queries:
             query.stop()
 
-    theirs, ours = (in_order(found[name]) for name in FORMATS)
+    theirs, ours = (in_order(result[name]) for name in FORMATS)
     assert ours == theirs
     assert len(ours) == 4 + 6 + 3 + 2
     theirs_end, ours_end = (committed(tmp_path / each)[-1] for each in FORMATS)
@@ -387,8 +387,8 @@ def test_a_timestamp_beyond_microseconds_fails_as_with_the_official_connector(
 
     for source in both(spark, bootstrap):
         given = {"subscribe": "eq-nanoseconds"}
-        found = condition_of(partial(batch_rows, source, given), conditions)
-        assert found == "KAFKA_MALFORMED_RECORD_TIMESTAMP"
+        condition = condition_of(partial(batch_rows, source, given), conditions)
+        assert condition == "KAFKA_MALFORMED_RECORD_TIMESTAMP"
 
 
 PLANNED: Final = {
@@ -530,9 +530,9 @@ def test_a_stream_continues_from_a_checkpoint_of_the_other_format(
     for number, each in enumerate((THEIRS, OURS, THEIRS)):
         produce(bootstrap, name, numbered(10, first=10 * number))
 
-        found, _ = stream_rows(sources[each], given, checkpoint, available_now=True)
+        result, _ = stream_rows(sources[each], given, checkpoint, available_now=True)
 
-        read.append(len(found))
+        read.append(len(result))
 
     assert read == [10, 10, 10]
     assert committed(checkpoint)[-1] == {name: {"0": 15, "1": 15}}
@@ -577,6 +577,6 @@ def split_by_connector(
     options = jvm.org.apache.spark.sql.util.CaseInsensitiveStringMap(given)
     calculator = package.KafkaOffsetRangeCalculator.apply(options)
     none = convert.asScala(jvm.java.util.ArrayList()).toSeq()
-    found = calculator.getRanges(convert.asScala(listed).toSeq(), none)
-    for one in convert.asJava(found):
+    result = calculator.getRanges(convert.asScala(listed).toSeq(), none)
+    for one in convert.asJava(result):
         yield one.partition(), one.fromOffset(), one.untilOffset()

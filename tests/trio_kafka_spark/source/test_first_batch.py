@@ -87,10 +87,10 @@ class Sink:
     is_down: bool = True
 
     def take(self, batch: "DataFrame", _: int) -> None:
-        found = batch.select("topic", "partition", "offset").collect()
+        result = batch.select("topic", "partition", "offset").collect()
         if self.is_down:
             raise RuntimeError("the sink is down")
-        self.rows += found
+        self.rows += result
 
 
 def run(

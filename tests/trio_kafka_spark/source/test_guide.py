@@ -52,5 +52,5 @@ def test_the_examples_of_the_guide_run(
     assert names["orders"].count() == 20
     assert names["since"].count() == 20
     assert names["values"].columns == ["value", "offset"]
-    assert sum(one["numInputRows"] for one in names["query"].recentProgress) == 20
+    assert sum(row["numInputRows"] for row in names["query"].recentProgress) == 20
     assert names["late"].count() == 0

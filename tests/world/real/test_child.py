@@ -30,7 +30,7 @@ async def pids_of(child) -> list[int]:
     text = b""
     while not text.endswith(b"\n"):
         text += await child.receive()
-    return [int(one) for one in text.split()]
+    return [int(word) for word in text.split()]
 
 
 async def test_killed_warden_ends_all_processes_of_its_group() -> None:

@@ -286,12 +286,12 @@ def test_closed_file_refuses_calls_and_is_in_no_reference_cycle(
     for call in (lambda: file.append([b"d"]), lambda: file.try_read(0, bytearray(3))):
         with pytest.raises(OSError, match="Bad file descriptor"):
             call()
-    assert not [one for one in (file.append, file.try_read) if file in gc.get_referents(one)]
+    assert not [entry for entry in (file.append, file.try_read) if file in gc.get_referents(entry)]
 
 
 async def test_measure_finds_the_size_of_a_file_that_another_program_truncated(file, tmp_path):
     file.append([bytes(100)])
-    (path,) = [one for one in tmp_path.rglob("*") if one.is_file()]
+    (path,) = [entry for entry in tmp_path.rglob("*") if entry.is_file()]
     os.truncate(path, 40)
 
     assert file.size == 100

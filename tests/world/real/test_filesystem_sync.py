@@ -14,9 +14,9 @@ OTHER = "/dev/shm"
 
 @pytest.fixture
 def descriptor(tmp_path):
-    found = os.open(tmp_path, os.O_RDONLY)
-    yield found
-    os.close(found)
+    result = os.open(tmp_path, os.O_RDONLY)
+    yield result
+    os.close(result)
 
 
 @pytest.fixture

@@ -39,10 +39,10 @@ def test_descriptor_limit_is_unchanged_when_the_system_refuses_a_higher_limit(mo
         raise ValueError("above the kernel's own limit")
 
     monkeypatch.setattr(resource, "setrlimit", refuse)
-    found = raise_descriptor_limit()
+    result = raise_descriptor_limit()
     monkeypatch.undo()
 
-    assert found == min(soft, 512)
+    assert result == min(soft, 512)
 
 
 END = """

@@ -53,10 +53,10 @@ async def test_shielded_call_runs_though_cancelled_and_an_unshielded_call_does_n
 
 
 def test_nowait_support_of_the_file_system_is_tested_once(tmp_path, monkeypatch):
-    asked = []
+    requests = []
 
     def refuse(*args):
-        asked.append(args)
+        requests.append(args)
         raise OSError(errno.EOPNOTSUPP, "refused")
 
     monkeypatch.setattr(os, "preadv", refuse)
@@ -64,7 +64,7 @@ def test_nowait_support_of_the_file_system_is_tested_once(tmp_path, monkeypatch)
 
     assert not volume.can_refuse(0)
     assert not volume.can_refuse(0)
-    assert len(asked) == 1
+    assert len(requests) == 1
 
 
 def test_nowait_support_is_found_by_a_cold_read_and_other_errors_propagate(monkeypatch):
@@ -83,16 +83,16 @@ def test_nowait_support_is_found_by_a_cold_read_and_other_errors_propagate(monke
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
 async def test_idle_files_are_closed_when_a_call_finds_no_free_descriptor(number):
     volume = Volume(SkippingClock(), 1)
-    left, closed = [], []
+    results, closed = [], []
 
     def call():
-        if not left:
+        if not results:
             raise OSError(number, "none")
-        return left.pop()
+        return results.pop()
 
     def close_idle(count):
         closed.append(count)
-        left.append(len(closed))
+        results.append(len(closed))
         return 1
 
     volume.descriptors.close_idle = close_idle

@@ -140,10 +140,10 @@ while True: signal.pause()
 def test_command_ends_when_its_warden_is_killed() -> None:
     with running(
         guarded("import os, signal; print(os.getpid(), flush=True); signal.pause()")
-    ) as it:
-        pid = int(line(it))
+    ) as warden_child:
+        pid = int(line(warden_child))
 
-        os.kill(it.pid, signal.SIGKILL)
+        os.kill(warden_child.pid, signal.SIGKILL)
 
         wait_gone([pid])
 

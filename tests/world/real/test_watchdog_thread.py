@@ -44,11 +44,11 @@ async def test_watchdog_sees_the_frames_of_the_watched_thread() -> None:
     watchdog = RealWatchdogThread()
 
     def look() -> list[str]:
-        frame, found = watchdog.frame(), []
+        frame, result = watchdog.frame(), []
         while frame is not None:
-            found.append(frame.f_code.co_name)
+            result.append(frame.f_code.co_name)
             frame = frame.f_back
-        return found
+        return result
 
     seen: list[str] = []
     thread = threading.Thread(target=lambda: seen.extend(look()))

@@ -56,9 +56,9 @@ async def test_run_beside_leaves_its_thread_running_when_cancelled():
 def test_importing_the_world_does_not_import_trio_parallel():
     code = "import sys, trio_kafka.world.real; print('trio_parallel' in sys.modules)"
 
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
 
-    assert found.stdout == b"False\n"
+    assert result.stdout == b"False\n"
 
 
 def read_all(directory):
@@ -150,7 +150,7 @@ async def test_a_program_that_embeds_a_broker_starts_no_processes():
 
 def workers():
     """Ids of the worker processes of this one."""
-    children = [one.read_text().split() for one in Path("/proc/self/task").glob("*/children")]
+    children = [path.read_text().split() for path in Path("/proc/self/task").glob("*/children")]
     return [
         int(child) for some in children for child in some if "spawn_main" in read_command(child)
     ]

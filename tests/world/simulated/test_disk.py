@@ -17,13 +17,13 @@ from trio_kafka.world.simulated.disk import (
 
 def survivors(make, seeds=100, kept=0.5):
     """The contents that a power loss leaves, over many seeds."""
-    found = set()
+    result = set()
     for seed in range(seeds):
         root = DirectoryNode()
         make(root)
         root.lose_power(Random(seed), kept)
-        found.add(tuple(sorted((name, bytes(node.data)) for name, node in root.names.items())))
-    return found
+        result.add(tuple(sorted((name, bytes(node.data)) for name, node in root.names.items())))
+    return result
 
 
 def add(root, name, data=b""):
@@ -62,9 +62,9 @@ def test_lost_write_before_a_kept_write_leaves_zeros():
         file.append(b"two")
         root.sync(root.changes)
 
-    found = survivors(make)
-    assert (("a", bytes(3) + b"two"),) in found
-    assert (("a", b"two"),) not in found
+    result = survivors(make)
+    assert (("a", bytes(3) + b"two"),) in result
+    assert (("a", b"two"),) not in result
 
 
 def test_changes_after_the_start_of_a_sync_may_be_lost():

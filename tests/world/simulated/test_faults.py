@@ -60,7 +60,7 @@ def test_one_seed_gives_the_same_faults():
 
     assert strikes(1) == strikes(1)
     assert strikes(1) != strikes(2)
-    assert {one is None for one in strikes(1)} == {True, False}
+    assert {strike is None for strike in strikes(1)} == {True, False}
 
 
 async def test_wait_of_a_fault_rule_ends_after_its_number_of_hits(world):

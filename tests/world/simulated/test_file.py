@@ -45,13 +45,13 @@ def test_file_is_leased_during_a_read():
 def test_moody_universe_refuses_or_shortens_warm_reads():
     async def main(universe):
         file = await new_file(universe, b"x" * 10_000)
-        found = set()
+        result = set()
         for _ in range(200):
             try:
-                found.add(file.try_read(0, bytearray(10_000)))
+                result.add(file.try_read(0, bytearray(10_000)))
             except BlockingIOError:
-                found.add(None)
-        return found
+                result.add(None)
+        return result
 
     assert run_simulated(main) == {10_000}
     assert len(run_simulated(main, moody=True) - {None, 10_000}) > 2
@@ -125,6 +125,6 @@ def test_stalled_slow_append_does_not_delay_other_tasks():
             nursery.start_soon(file.append_slow, [b"abc"])
             await trio.sleep(0.1)
             seen += [trio.current_time() - began, file.size]
-        return [round(one, 3) for one in seen], trio.current_time() - began > 0.5, file.size
+        return [round(seconds, 3) for seconds in seen], trio.current_time() - began > 0.5, file.size
 
     assert run_simulated(main) == ([0.1, 0], True, 3)

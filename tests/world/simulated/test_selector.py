@@ -42,13 +42,13 @@ def test_closed_socket_is_removed_from_its_selector_with_its_edges():
 def test_selector_wait_of_a_moody_universe_may_end_without_edges():
     async def main(universe):
         _, _, selector = await registered(universe)
-        found = 0
+        result = 0
         for _ in range(2000):
             selector.ring()
             selector.poll(0, 64)
             universe.at(0.0, selector.ring)
             await selector.wait()
-            found += not selector.poll(0, 64)
-        return found
+            result += not selector.poll(0, 64)
+        return result
 
     assert run_simulated(main, moody=True) > 0

@@ -47,12 +47,12 @@ def test_different_seeds_give_different_traces_in_any_order_of_runs():
 
 
 def lost_by(forgotten, seeds=12):
-    found = [
+    result = [
         Universe(seed, moody=True).run(lambda universe: scenario.power_loss(universe, forgotten))
         for seed in range(seeds)
     ]
-    assert sum(acknowledged for acknowledged, _ in found) > seeds
-    return sum(lost for _, lost in found)
+    assert sum(acknowledged for acknowledged, _ in result) > seeds
+    return sum(lost for _, lost in result)
 
 
 @pytest.mark.slow
@@ -134,16 +134,16 @@ def test_fault_on_any_disk_call_raises_its_error(call):
 def test_fault_function_gets_machine_call_and_target_and_may_return_a_delay():
     async def main(universe):
         file = universe.machine("m").directory("/d", create=True).create("f")
-        asked = []
+        seen = []
 
         def slow(*call):
-            asked.append(call)
+            seen.append(call)
             return 0.5
 
         universe.fault = slow
         before = trio.current_time()
         file.append([b"x"])
-        return trio.current_time() - before, asked
+        return trio.current_time() - before, seen
 
     assert run_simulated(main) == (0.5, [("m", "append", "/d/f")])
 

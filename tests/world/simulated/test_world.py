@@ -12,8 +12,8 @@ from trio_kafka.world.world import Crashed
 
 def test_run_in_thread_of_a_simulated_machine_runs_in_the_main_thread():
     async def main(universe):
-        found = await universe.machine("m").run_in_thread(threading.current_thread)
-        return found is threading.main_thread(), trio.current_time() > 0
+        result = await universe.machine("m").run_in_thread(threading.current_thread)
+        return result is threading.main_thread(), trio.current_time() > 0
 
     assert run_simulated(main) == (True, True)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Final
 
-from trio_kafka.cli import COMMANDS
+from trio_kafka.cli.commands import COMMANDS
 from trio_kafka.cli.completion.live import NAMES
 
 _PROGRAM: Final = "trio-kafka"

@@ -7,10 +7,11 @@ that no client can read it.
 from collections.abc import Callable
 from copy import copy
 from struct import Struct
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.protocol.compiler import to_bytes
 from trio_kafka.protocol.fields import Field
+from trio_kafka.protocol.primitives import Buffer
 from trio_kafka.protocol.schema import fields_of
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.requests.replies import Encoded
@@ -24,7 +25,7 @@ _OLD_CRC_AT: Final = 12  # before magic 2
 _INVERTED: Final = bytes(255 - n for n in range(256))
 
 
-def damaged_batches(data: Any) -> bytes:
+def damaged_batches(data: Buffer) -> bytes:
     """Return record batches with wrong checksums. Source: Kafka's record batch format."""
     damaged = bytearray(data)
     position = 0
@@ -60,7 +61,7 @@ def damaged_response(message: object, version: int) -> Encoded:
     return Encoded(to_bytes(message, version).translate(_INVERTED))
 
 
-def _with_records(message: object, change: Callable[[object], object]) -> object:
+def _with_records(message: object, change: Callable[[Buffer], object]) -> object:
     """Return a copy with changed record fields; null and empty ones stay."""
     changed = copy(message)
     for field in fields_of(type(message)):

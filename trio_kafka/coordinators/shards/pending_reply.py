@@ -1,7 +1,7 @@
 """Replies of shards to requests, and the wait for them."""
 
 from collections.abc import Sequence
-from typing import Any, Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import trio
 from attrs import evolve
@@ -32,7 +32,7 @@ class PendingReply:
     """
 
     answer: object = NOT_YET
-    delayed: Delayed[Any] | None = None
+    delayed: Delayed[object] | Delayed[list[object]] | None = None
     soon: bool = False
     source: ReplySource | None = None
     key: str = ""

@@ -5,19 +5,19 @@ Each is found by a bounded look, as thousands of replies may wait in one shard.
 
 from collections.abc import Iterable, Sized
 from itertools import islice
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from trio_kafka.coordinators.shards.commit_queue import CommitQueue
 from trio_kafka.coordinators.shards.effects import Effects
 from trio_kafka.coordinators.shards.pending_reply import PendingReply
-from trio_kafka.coordinators.shards.protocols import Event, ShardLog
+from trio_kafka.coordinators.shards.protocols import ShardLog
 from trio_kafka.introspect.waits import Subject, Wait
 
 _LOOKED_AT: Final = 256  # events among which a reply is searched
 _LATE: Final = "it is answered with COORDINATOR_NOT_AVAILABLE"
 
 
-class Turns(Sized, Iterable[tuple[Event[Any], PendingReply]], Protocol):
+class Turns(Sized, Iterable[tuple[object, PendingReply]], Protocol):
     """Events of a shard that wait for their turn."""
 
 

@@ -4,7 +4,7 @@ The runtime follows the metadata. A partition that is led here in a new epoch ge
 loaded from its log while the others serve; a partition that is no longer led here loses its shard.
 A new shard goes into the queue of one task, which loads them one by one, in slices; then it serves.
 Events are taken where they come from. Another task gives each shard with unfinished work a slice in
-turn: steps that are left, commits, a linger that is over. It also cleans up unloaded shards.
+turn, see `turns`. It also cleans up unloaded shards.
 A shard that fails, or whose load fails, is replaced by a new one after a growing delay, for as long
 as its partition is led here in that epoch. A partition may disappear before the metadata say so;
 that is a failed load, too. The runtime knows the machine by its protocol only.
@@ -13,18 +13,20 @@ that is a failed load, too. The runtime knows the machine by its protocol only.
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, Final, Generic, NoReturn, Protocol, TypeAlias, TypeVar
+from typing import Final, Generic, NoReturn, Protocol, Self, TypeAlias, TypeVar
 
 import trio
 from attrs import field
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.coordinators.shards.batch_accumulator import Batching
-from trio_kafka.coordinators.shards.loading import SLICE_S, LoadableMachine, LoadResult, load
+from trio_kafka.coordinators.shards.loading import LoadableMachine, LoadResult, load
 from trio_kafka.coordinators.shards.partition_log import AppendReceipt, PartitionLog
 from trio_kafka.coordinators.shards.protocols import Change, Machine, ShardState
 from trio_kafka.coordinators.shards.record_codec import RecordCodec
+from trio_kafka.coordinators.shards.reload_delays import BACKOFF, ReloadDelays
 from trio_kafka.coordinators.shards.shard import Shard
+from trio_kafka.coordinators.shards.turns import ShardTurns
 from trio_kafka.errors import InvariantError, KafkaError, LogDirError
 from trio_kafka.introspect.declared_waits import waits_for_work
 from trio_kafka.introspect.log import get_logger
@@ -33,41 +35,17 @@ from trio_kafka.log.append import Appended
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.model import NodeId, TopicId
-from trio_kafka.peers.backoff import Backoff
 from trio_kafka.purgatory import Timer, Timers
 from trio_kafka.records.compression import Codec
 from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.table import ReplicaKey
-from trio_kafka.scheduling.chunked_work import Steps, advance, whole
+from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.scheduling.lasting_objects import LASTING_GROWTH
 from trio_kafka.world.protocols import Clock
 
-BACKOFF: Final = Backoff(0.1, 60.0)  # from the second retry on
 _logger: Final = get_logger(__name__)
-Leadership: TypeAlias = tuple[
-    TopicId, int
-]  # topic id (a topic may be created again) and leader epoch
-
-
-@define
-class ReloadDelays:
-    """Delays before a shard that failed is loaded again. failures: in a row.
-
-    The first retry is immediate, as most causes pass at once. Each further failure doubles the
-    delay, up to a minute. Two minutes without a failure reset it.
-    """
-
-    failures: int = 0
-    _last: float = 0.0
-
-    def failed(self, now: float) -> float:
-        """Note a failure at `now`, in seconds of a monotonic clock, and return the delay."""
-        if now - self._last > 2 * BACKOFF.longest_s:
-            self.failures = 0
-        self.failures += 1
-        wait = BACKOFF.pause_s(self.failures - 1) if self.failures > 1 else 0.0
-        self._last = now + wait
-        return wait
+# Topic id (a topic may be created again) and leader epoch.
+Leadership: TypeAlias = tuple[TopicId, int]
 
 
 @define
@@ -92,7 +70,7 @@ class ShardMachine(Machine, LoadableMachine, Protocol):
 
     def image_changed(
         self, delta: MetadataDelta, image: MetadataImage, *, busy: bool
-    ) -> Sequence[Change[Any]]:
+    ) -> Sequence[Change[Self]]:
         """Return the events that follow from new metadata. busy: an event is half done."""
 
     def nodes(self, parent: Node) -> Iterable[Node]:
@@ -146,17 +124,14 @@ class ShardRuntime(Generic[M]):
         self._dependencies = dependencies
         self._clock = dependencies.clock
         self._node = node
-        self._led: dict[
-            int, Leadership
-        ] = {}  # by partition number, with a shard or without one yet
+        # By partition number, with a shard or without one yet.
+        self._led: dict[int, Leadership] = {}
         self._nodes: dict[int, Node] = {}
         self._topic_id: TopicId | None = None
         self._loads: deque[tuple[int, Shard[M], Partition]] = deque()
         self._failures: dict[int, ReloadDelays] = {}
         self._delayed: dict[int, Timer] = {}  # loads that are delayed
-        self._busy: dict[Shard[M], None] = {}
-        self._cleanups: deque[Steps[None]] = deque()  # clean-up of unloaded shards
-        self._work_event = trio.Event()
+        self._turns = ShardTurns(dependencies.clock.elapsed)
         self._load_event = trio.Event()
         self._loaded = LoadResult()
         self.load_times = LoadTimes()
@@ -227,7 +202,7 @@ class ShardRuntime(Generic[M]):
             log,
             timers=dependencies.timers,
             clock=self._clock,
-            schedule=self._work,
+            schedule=self._turns.add,
             failed=lambda _shard: self._reload(number),
             batching=dependencies.batching,
         )
@@ -280,17 +255,13 @@ class ShardRuntime(Generic[M]):
         if shard is None:
             return
         self._nodes.pop(number).remove()
-        self._busy.pop(shard, None)
+        self._turns.discard(shard)
         loads = shard.state is ShardState.LOADING and held is None
         shard.unload()
-        self._clean_up(shard.dismiss())
+        self._turns.clean_up(shard.dismiss())
         if not loads:  # else the load closes it
-            self._clean_up(shard.machine.close())
+            self._turns.clean_up(shard.machine.close())
         self._unloads += 1
-
-    def _clean_up(self, steps: Steps[None]) -> None:
-        self._cleanups.append(steps)
-        self._work_event.set()
 
     @property
     def is_stopped(self) -> bool:
@@ -302,8 +273,7 @@ class ShardRuntime(Generic[M]):
         self._stopped = True
         for number in tuple(self._led):
             self._unload(number)
-        while self._cleanups:
-            whole(self._cleanups.popleft())
+        self._turns.clean_up_now()
 
     # Tasks
 
@@ -313,7 +283,7 @@ class ShardRuntime(Generic[M]):
         """Load shards and perform their steps, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._load_all, name=f"load {self.topic}")
-            nursery.start_soon(self._work_on, name=f"work on {self.topic}")
+            nursery.start_soon(self._turns.run, name=f"work on {self.topic}")
             task_status.started()
             await trio.sleep_forever()
 
@@ -326,7 +296,7 @@ class ShardRuntime(Generic[M]):
                 if self.shards.get(number) is shard:
                     await self._load(number, shard, partition)
                 else:
-                    self._clean_up(shard.machine.close())
+                    self._turns.clean_up(shard.machine.close())
             self._load_event = trio.Event()
 
     async def _load(self, number: int, shard: Shard[M], partition: Partition) -> None:
@@ -348,7 +318,7 @@ class ShardRuntime(Generic[M]):
         except Exception:
             _logger.exception("shard load failed", shard=shard.name)
         if self.shards.get(number) is not shard:
-            self._clean_up(shard.machine.close())
+            self._turns.clean_up(shard.machine.close())
             return  # unloaded meanwhile
         if loaded is None:
             shard.state = ShardState.FAILED
@@ -379,35 +349,6 @@ class ShardRuntime(Generic[M]):
                 broken=loaded.broken,
             )
 
-    def _work(self, shard: Shard[M]) -> None:
-        self._busy[shard] = None
-        self._work_event.set()
-
-    @waits_for_work("work on a partition")
-    async def _work_on(self) -> NoReturn:
-        """Give each busy shard a slice in turn."""
-        elapsed = self._clock.elapsed
-        while True:
-            await self._work_event.wait()
-            while self._busy or self._cleanups:
-                if self._busy:
-                    self._go_on(elapsed() + SLICE_S)
-                    await trio.lowlevel.checkpoint()
-                if self._cleanups:
-                    if advance(self._cleanups[0], elapsed, elapsed() + SLICE_S) is not None:
-                        self._cleanups.popleft()
-                    await trio.lowlevel.checkpoint()
-            self._work_event = trio.Event()
-
-    def _go_on(self, ends: float) -> None:
-        """Work on the next shard that has something to do."""
-        while self._busy:
-            shard = next(iter(self._busy))
-            del self._busy[shard]
-            if shard.busy:
-                shard.go_on(ends)  # which queues it behind the others if there is more
-                return
-
     def figures(self) -> Figures:
         """Figures for the tree."""
         states = [shard.state for shard in self.shards.values()]
@@ -418,8 +359,8 @@ class ShardRuntime(Generic[M]):
             "to_load": len(self._loads),
             "held": len(self._delayed),
             "unloaded": self._unloads,
-            "busy": len(self._busy),
-            "leaving": len(self._cleanups),
+            "busy": self._turns.busy,
+            "leaving": self._turns.cleanups,
             "records_loaded": self._loaded.records,
             "unknown": self._loaded.unknown,
             "broken": self._loaded.broken,

@@ -9,7 +9,7 @@ Source: TransactionMarkerChannelManager of Apache Kafka 4.4.0.
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 
 import trio
 from attrs import field
@@ -91,8 +91,8 @@ class MarkerWriter:
         self._elapsed = elapsed
         self._jobs: dict[str, _Job] = {}
         self._ready: deque[_Job] = deque()
-        self._completions: deque[Delayed[Any]] = deque()
-        self._waiting: dict[Delayed[Any], None] = {}
+        self._completions: deque[Delayed[object]] = deque()
+        self._waiting: dict[Delayed[object], None] = {}
         self._event = trio.Event()
         self._sent = self._failed = self._fenced = 0
 
@@ -201,7 +201,7 @@ class MarkerWriter:
                 pending, self._lane, partial(self._finish, job, partitions, pending)
             )
 
-    def _lane(self, delayed: Delayed[Any]) -> None:
+    def _lane(self, delayed: Delayed[object]) -> None:
         self._completions.append(delayed)
         self._event.set()
 
@@ -209,7 +209,7 @@ class MarkerWriter:
         self,
         job: _Job,
         partitions: Iterable[TopicPartition],
-        delayed: Delayed[Any],
+        delayed: Delayed[object],
         answer: object,
     ) -> None:
         """Take the end of a wait. Results were taken already; anything else is tried again."""

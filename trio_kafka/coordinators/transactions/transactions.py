@@ -8,7 +8,7 @@ have stopped between the two. Sans-IO: no clock, no tasks.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
-from typing import Any, Final
+from typing import Final, Self
 
 from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, Ticket, TimerKey
 from trio_kafka.coordinators.shards.protocols import Change, Event, WaitTimes
@@ -158,7 +158,7 @@ class Transactions:
 
     def image_changed(
         self, delta: MetadataDelta, image: MetadataImage, *, busy: bool
-    ) -> Sequence[Change[Any]]:
+    ) -> Sequence[Change[Self]]:
         """Take over new metadata: no state depends on it."""
         del delta, busy
         self.image = image

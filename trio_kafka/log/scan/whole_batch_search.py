@@ -12,7 +12,7 @@ So plain damage hides no batch: other bytes are candidates once in 2^40. A hosti
 batches close behind it.
 """
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -130,17 +130,6 @@ def checksum_of(begin: memoryview, position: int, end: int) -> Generator[Span, B
         crc = int(crc32c(piece, crc))
         position += len(piece)
     return crc
-
-
-def read_and_search(search: Search, read: Callable[[int, int], Buffer]) -> int | None:
-    """Perform a search with reads that block. read: `(position, size)`; its errors are raised."""
-    try:
-        span = next(search)
-        while True:
-            span = search.send(read(span.position, span.size))
-    except StopIteration as stop:
-        position: int | None = stop.value
-        return position
 
 
 def _candidates(content: bytes, high: bytes, last: int) -> Iterator[int]:

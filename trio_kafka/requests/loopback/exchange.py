@@ -89,7 +89,7 @@ class Exchange:
         frame = memoryview(bytearray(encoded))[HEAD_BYTES:]
         connection = Connection(
             cast("Socket", _NoSocket(self._peer)),
-            cast("ConnectionOwner", self),
+            cast("ConnectionOwner[Connection]", self),
             cast("Framer", _NoFramer()),
         )
         connection.principal = self._principal

@@ -7,7 +7,7 @@ with acks=0) is only measured. Source: RequestHandlerHelper and KafkaApis of Apa
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import trio
 
@@ -15,9 +15,8 @@ from trio_kafka.introspect.tree import Node
 from trio_kafka.network.reasons import MuteReason
 from trio_kafka.network.request import ConnectionPort, Request
 from trio_kafka.purgatory import Timer, Timers
-from trio_kafka.quotas.accounts import Accounts
 from trio_kafka.quotas.mutation import Charges
-from trio_kafka.quotas.quotas import PERCENT, Quotas
+from trio_kafka.quotas.quotas import PERCENT, QuotaAccounts, Quotas
 from trio_kafka.requests.throttling.throttled import ThrottledRequest
 
 # Requests between brokers: WriteTxnMarkers, AlterPartition and the requests of the quorum.
@@ -45,7 +44,7 @@ class Throttle:
         self._timers = timers
         # Requests whose connection is muted, each with its timer, the accounts that count it, and
         # the end of its throttle time.
-        self._muted: dict[Request, tuple[Timer, Accounts[Any], float]] = {}
+        self._muted: dict[Request, tuple[Timer, QuotaAccounts, float]] = {}
         quotas.on_toggle(self._toggled)
 
     # --- charges of handlers
@@ -163,7 +162,7 @@ class Throttle:
     # --- muting
 
     def _mute_longest(
-        self, request: Request, used: Accounts[Any], used_ms: int, worked_ms: int
+        self, request: Request, used: QuotaAccounts, used_ms: int, worked_ms: int
     ) -> int:
         """Mute for the longer of two times, and count that in its quota."""
         if used_ms > worked_ms:
@@ -173,7 +172,7 @@ class Throttle:
             self._mute(request, self.quotas.request.accounts, worked_ms)
         return worked_ms
 
-    def _mute(self, request: Request, accounts: Accounts[Any], wait_ms: int) -> None:
+    def _mute(self, request: Request, accounts: QuotaAccounts, wait_ms: int) -> None:
         connection, now_ms = request.connection, self.quotas.now_ms()
         account = accounts.of(connection.principal.name, request.client_id, now_ms)
         account.waited.record(wait_ms, now_ms)

@@ -1,12 +1,18 @@
 """Throttled connection as data: which quota its client exceeded, by how much, and until when."""
 
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.attributes import frozen
 from trio_kafka.introspect.waits import Subject, Wait
 from trio_kafka.network.request import Request
-from trio_kafka.quotas.accounts import Account, Accounts
-from trio_kafka.quotas.quotas import CONTROLLER_MUTATION, FETCH, PRODUCE, REQUEST
+from trio_kafka.quotas.limits import Payer
+from trio_kafka.quotas.quotas import (
+    CONTROLLER_MUTATION,
+    FETCH,
+    PRODUCE,
+    REQUEST,
+    QuotaAccounts,
+)
 
 _UNITS: Final = {
     PRODUCE: "B/s",
@@ -21,7 +27,7 @@ class ThrottledRequest:
     """Request whose connection is muted until `deadline` of `trio.current_time()`."""
 
     request: Request
-    accounts: Accounts[Any]
+    accounts: QuotaAccounts
     deadline: float
 
     def wait(self, now: float, now_ms: int) -> Wait:
@@ -30,7 +36,7 @@ class ThrottledRequest:
         account = self.accounts.of(connection.principal.name, self.request.client_id, now_ms)
         used, unit = account.meter.measure(now_ms), _UNITS.get(name, "")
         throttled_s, left_s = self.request.stamps.throttled_s, max(self.deadline - now, 0.0)
-        payer = _payer(account)
+        payer = _in_words(account.payer)
         return Wait(
             cause="quota",
             words=f"the quota {name} of {payer}: {used:,.0f} of {account.bound:,.0f} {unit} used",
@@ -44,8 +50,8 @@ class ThrottledRequest:
         )
 
 
-def _payer(account: Account[Any]) -> str:
-    """Return the clients that share the limit, in words."""
-    user, client_id = account.payer
+def _in_words(payer: Payer) -> str:
+    """Return the clients that share a limit, in words."""
+    user, client_id = payer
     parts = (f"user {user}" if user else "", f"client {client_id}" if client_id else "")
     return ", ".join(filter(None, parts)) or "all clients"

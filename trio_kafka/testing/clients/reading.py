@@ -5,7 +5,7 @@ in both. It also sees open transactions and the high watermark, which a consumer
 """
 
 from collections.abc import Collection, Mapping
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.attributes import frozen
 from trio_kafka.clients.settings.reset import EARLIEST
@@ -15,6 +15,7 @@ from trio_kafka.protocol.messages.k01_fetch import (
     FetchPartition,
     FetchRequest,
     FetchTopic,
+    PartitionData,
 )
 from trio_kafka.protocol.messages.k02_list_offsets import (
     ListOffsetsPartition,
@@ -94,8 +95,8 @@ async def fetch(
     return rows
 
 
-def _read(at: TopicPartition, position: int, row: Any) -> FetchedPartition:
-    content = bytes(row.records or b"")
+def _read(at: TopicPartition, position: int, row: PartitionData) -> FetchedPartition:
+    content = bytes(row.records) if isinstance(row.records, memoryview) else b""
     ends = [header.next_offset for _, header in iterate_headers(content)]
     aborted = [(each.producer_id, each.first_offset) for each in row.aborted_transactions or ()]
     records: list[Fetched] = []

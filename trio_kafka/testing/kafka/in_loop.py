@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 import trio
@@ -46,19 +47,13 @@ from trio_kafka.testing.kafka.records import produce, read_records
 from trio_kafka.testing.kafka.releases import Release, find_release
 from trio_kafka.testing.kafka.transactions import KitTransactions
 from trio_kafka.testing.kafka.users import store_access
+from trio_kafka.testing.kafka.waiting import TIMEOUT_S, wait_for, wait_until
 
 __tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
 
 T = TypeVar("T")
-_LOOK_S = 0.005
-_TIMEOUT_S = 10.0
-_LAST_LOOK_S = 2.0
 _TO_THE_END = -1
 _EXISTS = ErrorCode.TOPIC_ALREADY_EXISTS
-
-
-class NotReachedError(AssertionError):
-    """A state that a test waited for was not reached in time; the message says what there was."""
 
 
 @suggesting_methods
@@ -360,19 +355,13 @@ class KafkaInLoop:
         condition: Callable[[], bool] | Callable[[], Awaitable[bool]],
         *,
         what: str = "the condition",
-        timeout_s: float = _TIMEOUT_S,
+        timeout_s: float = TIMEOUT_S,
     ) -> None:
         """Check a condition every 5 ms until it holds. It may await methods of this broker.
 
         Raises NotReachedError after `timeout_s`.
         """
-        with trio.move_on_after(timeout_s):
-            while True:
-                result = condition()
-                if result if isinstance(result, bool) else await result:
-                    return
-                await trio.sleep(_LOOK_S)
-        raise NotReachedError(f"{what}: not reached within {timeout_s:g} s")
+        await wait_until(condition, description=what, timeout_s=timeout_s)
 
     async def wait_for_group(
         self,
@@ -381,80 +370,66 @@ class KafkaInLoop:
         state: str | None = None,
         members: int | None = None,
         lag: int | None = None,
-        timeout_s: float = _TIMEOUT_S,
+        timeout_s: float = TIMEOUT_S,
     ) -> Group:
         """Wait until a group has a state, a number of members, a total lag of at most `lag`.
 
         Raises NotReachedError, with the group as it is then.
         """
-        group = Group(group_id=group_id, state="unknown")
-
-        async def reached() -> bool:
-            nonlocal group
-            group = await self.group(group_id)
-            return group.matches(state, members, lag)
-
-        if not await self._reached(reached, timeout_s):
-            conditions = {"state": state, "members": members, "lag": lag}
-            expected = ", ".join(
-                f"{key} {value}" for key, value in conditions.items() if value is not None
-            )
-            raise NotReachedError(f"{expected}: not reached within {timeout_s:g} s: {group}")
-        return group
+        conditions = {"state": state, "members": members, "lag": lag}
+        expected = ", ".join(
+            f"{key} {value}" for key, value in conditions.items() if value is not None
+        )
+        return await wait_for(
+            partial(self.group, group_id),
+            lambda group: group.matches(state, members, lag),
+            unread=Group(group_id=group_id, state="unknown"),
+            failure=lambda group: f"{expected}: not reached within {timeout_s:g} s: {group}",
+            timeout_s=timeout_s,
+        )
 
     async def wait_for_transaction(
-        self, transactional_id: str, state: str, *, timeout_s: float = _TIMEOUT_S
+        self, transactional_id: str, state: str, *, timeout_s: float = TIMEOUT_S
     ) -> Transaction:
         """Wait until a transactional id has a state, such as "CompleteCommit".
 
         Raises NotReachedError, with the transaction as it is then.
         """
-        transaction = Transaction(transactional_id=transactional_id, state="unknown")
-
-        async def reached() -> bool:
-            nonlocal transaction
-            transaction = await self.transaction(transactional_id)
-            return transaction.state == state
-
-        if not await self._reached(reached, timeout_s):
-            raise NotReachedError(
-                f"state {state}: not reached within {timeout_s:g} s: {transaction}"
-            )
-        return transaction
+        return await wait_for(
+            partial(self.transaction, transactional_id),
+            lambda transaction: transaction.state == state,
+            unread=Transaction(transactional_id=transactional_id, state="unknown"),
+            failure=lambda last: f"state {state}: not reached within {timeout_s:g} s: {last}",
+            timeout_s=timeout_s,
+        )
 
     async def wait_for_records(
-        self, topic: str, count: int, *, committed: bool = False, timeout_s: float = _TIMEOUT_S
+        self, topic: str, count: int, *, committed: bool = False, timeout_s: float = TIMEOUT_S
     ) -> list[StoredRecord]:
         """Wait until a topic has at least `count` records, and return them.
 
         committed: see `records`. Raises NotReachedError, with the records.
         """
-        records: list[StoredRecord] = []
 
-        async def reached() -> bool:
-            nonlocal records
+        async def read() -> list[StoredRecord]:
             try:
-                records = await self.records(topic, committed=committed)
+                return await self.records(topic, committed=committed)
             except KafkaError as error:  # it is being created, or deleted
                 if error.code not in NOT_THERE:
                     raise
-                records = []
-            return len(records) >= count
+                return []
 
-        if not await self._reached(reached, timeout_s):
+        def failure(records: list[StoredRecord]) -> str:
             summary = f"{topic} has {len(records)} records, not {count}, after {timeout_s:g} s"
-            raise NotReachedError("\n".join([summary, *shown(records)]))
-        return records
+            return "\n".join([summary, *shown(records)])
 
-    async def _reached(self, condition: Callable[[], Awaitable[bool]], timeout_s: float) -> bool:
-        """Wait until a condition holds; check it once more after the deadline."""
-        try:
-            await self.wait_until(condition, timeout_s=timeout_s)
-        except NotReachedError:
-            with trio.move_on_after(_LAST_LOOK_S):
-                return await condition()
-            return False
-        return True
+        return await wait_for(
+            read,
+            lambda records: len(records) >= count,
+            unread=[],
+            failure=failure,
+            timeout_s=timeout_s,
+        )
 
     async def _wait_for_leaders(self, name: str) -> None:
         def has_leaders() -> bool:

@@ -228,7 +228,7 @@ class Model:
                     self.after(name, one.session_ms)
         self.unsynced.clear()
         self.due.pop("sync", None)
-        longest = max((one.rebalance_ms for one in self.members.values()), default=0)
+        longest = max((member.rebalance_ms for member in self.members.values()), default=0)
         self.first, self.newcomers = None, False
         if self.phase == "Empty":
             self.first = (self.delay, max(longest - self.delay, 0))
@@ -239,7 +239,7 @@ class Model:
             self.after("join", longest)
 
     def _complete_if_all(self, *, even_first: bool = False) -> bool:
-        waits = [one.joins for one in self.members.values()]
+        waits = [member.joins for member in self.members.values()]
         ready = self.phase == "PreparingRebalance" and all(waits) and not self.pending
         if ready and (even_first or self.first is None):
             self._complete()
@@ -253,7 +253,7 @@ class Model:
                 self._drop(name)
         joined = [name for name, one in self.members.items() if one.joins]
         if self.members and not joined:
-            self.after("join", max(one.rebalance_ms for one in self.members.values()))
+            self.after("join", max(member.rebalance_ms for member in self.members.values()))
             return
         if joined and self.leader not in joined:
             self.leader = joined[0]
@@ -264,4 +264,4 @@ class Model:
             self.unsynced.add(name)
             self.after(name, one.session_ms)
         if self.members:
-            self.after("sync", max(one.rebalance_ms for one in self.members.values()))
+            self.after("sync", max(member.rebalance_ms for member in self.members.values()))

@@ -90,8 +90,8 @@ def test_group_of_another_type_is_restored_when_the_new_groups_record_is_refused
 
     kit.join()
 
-    found: object = kit.driver.machine.by_id[GROUP]
-    assert found is other
+    result: object = kit.driver.machine.by_id[GROUP]
+    assert result is other
 
 
 def test_join_with_an_unknown_member_id_creates_no_group() -> None:

@@ -19,9 +19,9 @@ def test_description_has_the_state_and_members_of_the_group() -> None:
     kit = ClassicKit()
     kit.stable(2)
 
-    found = described(kit)
+    result = described(kit)
 
-    assert (found.state, len(found.members)) == ("Stable", 2)
+    assert (result.state, len(result.members)) == ("Stable", 2)
 
 
 def test_description_waits_until_earlier_records_are_committed() -> None:

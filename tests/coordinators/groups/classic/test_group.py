@@ -230,15 +230,15 @@ def test_inspection_shows_members_leader_and_causes_of_rebalances() -> None:
     asked = kit.driver.now_ms
     kit.join(leader)
 
-    found = kit.group.describe()
+    result = kit.group.describe()
 
-    assert found["state"] == "PreparingRebalance"
-    assert (found["members"], found["joined"], found["leader"]) == (2, 1, leader)
+    assert result["state"] == "PreparingRebalance"
+    assert (result["members"], result["joined"], result["leader"]) == (2, 1, leader)
     assert [member.member_id for member in kit.group.members()] == [leader, follower]
     last = f"{asked}, after 1: leader {leader} joins again (not provided)"
-    assert found["rebalance 1"] == last
-    assert str(found["rebalance 2"]).endswith(f", after 0: new member {leader} (not provided)")
-    assert RANGE[0].name == found["protocol"]
+    assert result["rebalance 1"] == last
+    assert str(result["rebalance 2"]).endswith(f", after 0: new member {leader} (not provided)")
+    assert RANGE[0].name == result["protocol"]
 
 
 def test_transactional_commits_check_member_and_generation_only_if_they_are_given() -> None:

@@ -55,14 +55,16 @@ def test_only_the_leader_receives_the_member_list() -> None:
     kit.wait(2 * DELAY_MS)
 
     leader = first.joined.member_id
-    told = [JoinedMember(one.joined.member_id, None, RANGE[0].metadata) for one in (first, second)]
+    members = [
+        JoinedMember(one.joined.member_id, None, RANGE[0].metadata) for one in (first, second)
+    ]
     assert first.joined == JoinAnswer(
         member_id=leader,
         generation=1,
         protocol_type="consumer",
         protocol_name="range",
         leader=leader,
-        members=tuple(told),
+        members=tuple(members),
     )
     assert second.joined.leader == leader
     assert second.joined.members == ()
@@ -371,7 +373,7 @@ def test_reason_of_a_join_is_recorded_as_the_cause_of_the_rebalance() -> None:
         kit.group.history.rebalances[-1].cause
         == f"leader {leader} joins again (topics have changed)"
     )
-    assert [one.generation for one in kit.group.history.rebalances] == [0, 1]
+    assert [rebalance.generation for rebalance in kit.group.history.rebalances] == [0, 1]
 
 
 def test_members_that_do_not_rejoin_are_removed_at_the_rebalance_timeout() -> None:

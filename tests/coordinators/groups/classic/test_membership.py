@@ -25,10 +25,10 @@ def member(name: str, *protocols: str, instance: str | None = None, timeout_ms: 
 
 
 def membership(*members: Member) -> Membership:
-    found = Membership()
+    result = Membership()
     for each in members:
-        found.add(each)
-    return found
+        result.add(each)
+    return result
 
 
 @pytest.mark.parametrize(
@@ -50,74 +50,74 @@ def test_protocol_with_the_most_votes_among_common_protocols_is_elected(
 
 
 def test_membership_agrees_only_on_protocols_that_every_member_supports() -> None:
-    found = membership(member("m", "a", "b"), member("n", "b", "c"))
+    result = membership(member("m", "a", "b"), member("n", "b", "c"))
 
-    assert found.agrees(names("c", "b"))
-    assert not found.agrees(names("a", "c"))
-    found.remove("n")
-    assert found.agrees(names("a"))
-    found.set_protocols(found["m"], (GroupProtocol("z", b""),))
-    assert not found.agrees(names("a"))
-    assert found.agrees(names("z"))
+    assert result.agrees(names("c", "b"))
+    assert not result.agrees(names("a", "c"))
+    result.remove("n")
+    assert result.agrees(names("a"))
+    result.set_protocols(result["m"], (GroupProtocol("z", b""),))
+    assert not result.agrees(names("a"))
+    assert result.agrees(names("z"))
 
 
 def test_all_have_joined_when_every_member_waits_and_no_id_is_pending() -> None:
-    found = membership(member("m", "a"), member("n", "a"))
+    result = membership(member("m", "a"), member("n", "a"))
     seen = []
-    found.set_join(found["m"], "ticket")
-    seen.append(found.all_joined)
-    found.set_join(found["n"], "other")
-    seen.append(found.all_joined)
-    found.pending.add("p")
-    seen.append(found.all_joined)
-    found.remove("p")
+    result.set_join(result["m"], "ticket")
+    seen.append(result.all_joined)
+    result.set_join(result["n"], "other")
+    seen.append(result.all_joined)
+    result.pending.add("p")
+    seen.append(result.all_joined)
+    result.remove("p")
 
     assert seen == [False, True, False]
-    assert found.set_join(found["n"], "again") == "other"
-    assert (found.joined, found.all_joined) == (2, True)
-    found.remove("n")
-    assert (found.joined, found.all_joined) == (1, True)
-    found.set_join(found["m"], None)
-    assert (found.joined, found.all_joined) == (0, False)
+    assert result.set_join(result["n"], "again") == "other"
+    assert (result.joined, result.all_joined) == (2, True)
+    result.remove("n")
+    assert (result.joined, result.all_joined) == (1, True)
+    result.set_join(result["m"], None)
+    assert (result.joined, result.all_joined) == (0, False)
 
 
 def test_added_member_is_no_longer_pending() -> None:
-    found = Membership()
-    found.pending.add("m")
+    result = Membership()
+    result.pending.add("m")
 
-    found.add(member("m", "a"))
+    result.add(member("m", "a"))
 
-    assert found.pending == set()
+    assert result.pending == set()
 
 
 def test_renamed_member_keeps_its_position_and_instance_id() -> None:
-    found = membership(member("m", "a", instance="i"), member("n", "a"))
+    result = membership(member("m", "a", instance="i"), member("n", "a"))
 
-    renamed = found.rename(found["m"], "new")
+    renamed = result.rename(result["m"], "new")
 
-    assert [each.member_id for each in found] == ["new", "n"]
-    assert found["new"] is renamed
-    assert found.of_instance("i") == "new"
-    assert "m" not in found.by_id
-    assert found.agrees(names("a"))
+    assert [each.member_id for each in result] == ["new", "n"]
+    assert result["new"] is renamed
+    assert result.of_instance("i") == "new"
+    assert "m" not in result.by_id
+    assert result.agrees(names("a"))
 
 
 def test_removing_a_member_removes_its_instance_id() -> None:
-    found = membership(member("m", "a", instance="i"))
+    result = membership(member("m", "a", instance="i"))
 
-    found.remove("m")
+    result.remove("m")
 
-    assert found.of_instance("i") is None
-    assert "m" not in found
-    assert len(found) == 0
+    assert result.of_instance("i") is None
+    assert "m" not in result
+    assert len(result) == 0
 
 
 def test_duplicate_instance_id_belongs_to_the_later_member() -> None:
-    found = membership(member("m", "a", instance="i"), member("n", "a", instance="i"))
+    result = membership(member("m", "a", instance="i"), member("n", "a", instance="i"))
 
-    found.remove("m")
+    result.remove("m")
 
-    assert found.of_instance("i") == "n"
+    assert result.of_instance("i") == "n"
 
 
 def test_membership_has_the_longest_rebalance_timeout_of_its_members() -> None:

@@ -117,12 +117,12 @@ class Groups(RuleBasedStateMachine):
     def leave(self, members: list[str]) -> None:
         before = self.model.generation
         expected = self.model.leave(*members)
-        found = self.kit.leave(*members)
+        result = self.kit.leave(*members)
 
         if self.refuses and self.model.phase == "Empty" and self.model.generation > before:
-            assert isinstance(found, KafkaError)  # they are gone, but that is not stored
+            assert isinstance(result, KafkaError)  # they are gone, but that is not stored
         else:
-            assert found == expected
+            assert result == expected
 
     @rule(member=consumes(ids))
     def leave_for_good(self, member: str) -> None:
@@ -150,12 +150,12 @@ class Groups(RuleBasedStateMachine):
         assert (group.leader, group.membership.pending) == (model.leader, model.pending)
         assert group.syncs_due == model.unsynced
         names = {"classic-session": 2, "classic-join": 0, "classic-sync": 0}
-        found = {
+        result = {
             (key[2] if names[str(key[0])] else str(key[0])[8:]): left
             for key, left in self.kit.driver.timers.items()
             if GROUP in key
         }
-        assert found == {name: due - model.now for name, (due, _) in model.due.items()}
+        assert result == {name: due - model.now for name, (due, _) in model.due.items()}
 
     @invariant()
     def each_request_waits_where_it_should(self) -> None:

@@ -104,10 +104,12 @@ def test_group_keeps_a_bounded_history_of_rebalances() -> None:
         kit.join(leader)
         kit.settle([leader])
 
-    causes = [one.cause for one in kit.group.history.rebalances]
+    causes = [rebalance.cause for rebalance in kit.group.history.rebalances]
     assert len(causes) == REBALANCES
     assert set(causes) == {f"leader {leader} joins again (not provided)"}
-    assert [one.generation for one in kit.group.history.rebalances] == list(range(9, 17))
+    assert [rebalance.generation for rebalance in kit.group.history.rebalances] == list(
+        range(9, 17)
+    )
 
 
 def test_late_join_and_sync_timers_do_not_change_a_stable_group() -> None:
@@ -135,12 +137,12 @@ def taken_in_steps(kit: ClassicKit, event: Event) -> tuple[Effects, list[int]]:
     """Perform an event that must pause; its effects, and how many joins each step had answered."""
     steps = event(kit.driver.machine, "mine", kit.driver.now_ms)
     assert not isinstance(steps, Effects)
-    found, done = None, []
-    while found is None:
+    result, done = None, []
+    while result is None:
         before = kit.group.membership.joined
-        found = step(steps)
+        result = step(steps)
         done.append(before - kit.group.membership.joined)
-    effects = found.value
+    effects = result.value
     kit.driver.submit(lambda *_: effects)
     return effects, done
 
@@ -204,4 +206,4 @@ def test_generation_with_many_members_is_stored_in_steps() -> None:
     assert kit.state == "Stable"
     stored = kit.driver.reload().machine.by_id[GROUP]
     assert isinstance(stored, ClassicGroup)
-    assert {one.member_id: one.assignment for one in stored.membership} == given
+    assert {member.member_id: member.assignment for member in stored.membership} == given

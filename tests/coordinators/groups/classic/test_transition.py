@@ -60,7 +60,9 @@ def test_only_the_leader_receives_the_member_list() -> None:
     leader, follower = kit.stable()
     transition = act_on(kit)
 
-    assert [one.metadata for one in transition.current(leader).members] == [RANGE[0].metadata] * 2
+    assert [member.metadata for member in transition.current(leader).members] == [
+        RANGE[0].metadata
+    ] * 2
     assert transition.current(follower).members == ()
 
 

@@ -44,8 +44,8 @@ def protocols(
 
 
 def assignment(owned: Owned, user_data: bytes | None = None) -> bytes:
-    given = [AssignedPartitions(topic, of) for topic, of in owned.items()]
-    return b"\x00\x01" + to_bytes(ConsumerProtocolAssignment(given, user_data), 1)
+    assigned_partitions = [AssignedPartitions(topic, of) for topic, of in owned.items()]
+    return b"\x00\x01" + to_bytes(ConsumerProtocolAssignment(assigned_partitions, user_data), 1)
 
 
 @define(eq=False)
@@ -112,8 +112,10 @@ class Member:
         return self.take(synced)
 
     def take(self, synced: SyncAnswer) -> Owned:
-        found = read_assignment(synced.assignment)
-        self.has = {one.topic: one.partitions for one in found.assigned_partitions}
+        result = read_assignment(synced.assignment)
+        self.has = {
+            partition.topic: partition.partitions for partition in result.assigned_partitions
+        }
         return self.has
 
     def beat(self, **said: Any) -> ErrorCode:
@@ -137,10 +139,10 @@ class Member:
 
     def leave(self, *others: LeavingMember) -> list[ErrorCode]:
         members = others or (LeavingMember(member_id=self.member_id, instance_id=self.instance),)
-        found: list[ErrorCode] = self.scene.driver.ask(
+        result: list[ErrorCode] = self.scene.driver.ask(
             lambda groups, ticket, now_ms: leave(GROUP, members, groups, ticket, now_ms)
         )
-        return found
+        return result
 
     def live(self, rounds: int = 4) -> None:
         """Does what a classic consumer does, until it has nothing more to do: it joins again where
@@ -154,9 +156,9 @@ class Member:
 
 
 def classic_group(scene: Scene) -> ClassicGroup:
-    found = scene.driver.machine.group(GROUP)
-    assert isinstance(found, ClassicGroup)
-    return found
+    result = scene.driver.machine.group(GROUP)
+    assert isinstance(result, ClassicGroup)
+    return result
 
 
 def stable_classic(scene: Scene, *members: Member, given: list[Owned]) -> ClassicGroup:

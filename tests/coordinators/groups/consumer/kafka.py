@@ -42,9 +42,9 @@ class Case:
 def cases(assignor: str, *, alike: bool | None = None) -> list[Case]:
     """Those of one assignor; of groups that subscribe alike, or do not, or of all."""
     return [
-        _case(one)
-        for one in _file()["cases"]
-        if one["assignor"] == assignor and alike in (None, one["same"])
+        _case(case)
+        for case in _file()["cases"]
+        if case["assignor"] == assignor and alike in (None, case["same"])
     ]
 
 
@@ -82,9 +82,9 @@ def group_of(members: Mapping[str, MemberSpec], *, homogeneous: bool) -> GroupSp
 def assigned(assignor: Assignor, group: GroupSpec) -> GroupAssignment:
     """All members with what they get, without empty sets."""
     answer = assignor.assign(group)
-    found: GroupAssignment = whole(answer) if isgenerator(answer) else answer  # type: ignore[assignment]
+    result: GroupAssignment = whole(answer) if isgenerator(answer) else answer  # type: ignore[assignment]
     return {
-        member_id: {topic: frozenset(of) for topic, of in found.get(member_id, {}).items() if of}
+        member_id: {topic: frozenset(of) for topic, of in result.get(member_id, {}).items() if of}
         for member_id in group.members
     }
 

@@ -228,9 +228,9 @@ class Scene:
 
     @property
     def group(self) -> ConsumerGroup:
-        found = self.driver.machine.group(GROUP)
-        assert isinstance(found, ConsumerGroup)
-        return found
+        result = self.driver.machine.group(GROUP)
+        assert isinstance(result, ConsumerGroup)
+        return result
 
     @property
     def state(self) -> ConsumerShardState:
@@ -238,9 +238,9 @@ class Scene:
 
     @property
     def submachine(self) -> ConsumerGroups:
-        found = self.driver.machine.submachines[-1]
-        assert isinstance(found, ConsumerGroups)
-        return found
+        result = self.driver.machine.submachines[-1]
+        assert isinstance(result, ConsumerGroups)
+        return result
 
     def has(self, member: str) -> dict[str, list[int]]:
         """What the coordinator says that it owns and keeps, by topic's name."""

@@ -10,11 +10,11 @@ from trio_kafka.errors import ErrorCode
 
 
 def described(scene: Scene, group_id: str = GROUP) -> DescribedGroup:
-    found: Any = scene.driver.ask(
+    result: Any = scene.driver.ask(
         lambda groups, ticket, now_ms: describe(groups, group_id, ticket, now_ms)
     )
-    assert isinstance(found, DescribedGroup)
-    return found
+    assert isinstance(result, DescribedGroup)
+    return result
 
 
 def test_description_lists_partitions_that_a_member_has_not_yet_revoked() -> None:

@@ -34,11 +34,11 @@ SUBSCRIPTION = ConsumerProtocolSubscription(
 def test_subscription_is_decoded_in_each_version(version: int) -> None:
     body = to_bytes(SUBSCRIPTION, version)
 
-    found = read_subscription(version.to_bytes(2) + body)
+    subscription = read_subscription(version.to_bytes(2) + body)
 
-    assert (found.topics, found.user_data) == (["a"], b"x")
-    assert found.rack_id == ("r" if version >= 3 else None)
-    assert owned_partitions(found, IMAGE) == ([OwnedTopic(A, [1])] if version else [])
+    assert (subscription.topics, subscription.user_data) == (["a"], b"x")
+    assert subscription.rack_id == ("r" if version >= 3 else None)
+    assert owned_partitions(subscription, IMAGE) == ([OwnedTopic(A, [1])] if version else [])
 
 
 def test_newer_version_of_a_subscription_is_decoded_as_the_newest_known_version() -> None:
@@ -62,10 +62,12 @@ def test_assignment_is_encoded_and_decoded_with_topic_names(version: int) -> Non
     data = write_assignment({A: {2, 0}, gone: {1}, B: {0}}, version, IMAGE)
 
     assert version_of(data) == version
-    found = read_assignment(data)
-    assert {one.topic: one.partitions for one in found.assigned_partitions} == {
+    assignment = read_assignment(data)
+    assert {
+        partition.topic: partition.partitions for partition in assignment.assigned_partitions
+    } == {
         "a": [0, 2],
         "b": [0],
     }
-    assert assigned_partitions(found, IMAGE) == {A: {0, 2}, B: {0}}
-    assert assigned_partitions(found, Scene({"b": 1}).image) == {B: {0}}
+    assert assigned_partitions(assignment, IMAGE) == {A: {0, 2}, B: {0}}
+    assert assigned_partitions(assignment, Scene({"b": 1}).image) == {B: {0}}

@@ -18,7 +18,9 @@ A = topic_id("a")
 
 
 def offsets(*numbers: int) -> list[TopicOffsets]:
-    return [TopicOffsets("a", ZERO_TOPIC_ID, [PartitionOffset(one, 0, -1, "") for one in numbers])]
+    return [
+        TopicOffsets("a", ZERO_TOPIC_ID, [PartitionOffset(number, 0, -1, "") for number in numbers])
+    ]
 
 
 @pytest.fixture

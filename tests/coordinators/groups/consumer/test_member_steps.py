@@ -127,6 +127,6 @@ def test_subscription_metadata_of_old_brokers_is_deleted_by_a_tombstone() -> Non
 
     scene.join("m2", "a")
 
-    assert [one.value for one in scene.driver.records if one.key == key] == [None]
+    assert [record.value for record in scene.driver.records if record.key == key] == [None]
     assert not scene.group.has_subscription_metadata
     assert scene.group.targets["m1"] == {topic_id("a"): {0}}

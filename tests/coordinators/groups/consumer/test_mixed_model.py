@@ -127,7 +127,7 @@ class ClassicConsumer:
 
     def _assign(self, members: tuple[JoinedMember, ...]) -> dict[str, bytes]:
         """As any leader does: each partition to one who wants it."""
-        wants = {one.member_id: read_subscription(one.metadata).topics for one in members}
+        wants = {member.member_id: read_subscription(member.metadata).topics for member in members}
         owned: dict[str, Owned] = {member: {} for member in wants}
         for name, topic in self.scene.image.topics.items():
             readers = sorted(member for member, topics in wants.items() if name in topics)
@@ -165,8 +165,8 @@ class Story:
             for number in NAMES
         ]
         self.old = [
-            ClassicConsumer(self.scene, f"o{one}", fresh, ["a"], "j" if one == 2 else None)
-            for one in NAMES
+            ClassicConsumer(self.scene, f"o{name}", fresh, ["a"], "j" if name == 2 else None)
+            for name in NAMES
         ]
         self.new[1].die()
         for one in self.old[1:]:
@@ -231,7 +231,11 @@ class Story:
             owned: set[Partition] = set()
             for member in group.by_id.values():
                 for partitions in (member.assigned, member.revoking):
-                    those = {(topic, one) for topic in partitions for one in partitions[topic]}
+                    those = {
+                        (topic, partition)
+                        for topic in partitions
+                        for partition in partitions[topic]
+                    }
                     assert owned.isdisjoint(those)
                     owned |= those
             assert group.classic == sum(one.classic is not None for one in group.by_id.values())
@@ -243,28 +247,28 @@ class Story:
         assert (again and again.type) == (group and group.type)
         if isinstance(group, ClassicGroup) and group.state == "Stable":
             assert isinstance(again, ClassicGroup)
-            assert {one.member_id for one in again.membership} == {
-                one.member_id for one in group.membership
+            assert {member.member_id for member in again.membership} == {
+                member.member_id for member in group.membership
             }
 
     def check_end(self) -> None:
         """All that somebody wants is read, once, by who wants it."""
         read: list[Partition] = []
-        wanted: set[str] = set()
+        expected: set[str] = set()
         for consumer in (one for one in self.new if one.alive):
-            wanted |= set(consumer.topics)
+            expected |= set(consumer.topics)
             read += consumer.owned
         for one in (one for one in self.old if one.alive):
-            wanted |= set(one.topics)
+            expected |= set(one.topics)
             read += one.reads
         everything = {
             (self.topics[name].id, number)
-            for name in wanted
+            for name in expected
             for number in self.topics[name].partitions
         }
         assert sorted(read) == sorted(everything)
         group = self.scene.driver.machine.by_id.get(GROUP)
-        if wanted:
+        if expected:
             assert group is not None
             assert group.state == "Stable"
             speak_new = any(one.alive for one in self.new)

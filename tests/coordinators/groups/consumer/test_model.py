@@ -103,9 +103,9 @@ class Story:
 
     @property
     def group(self) -> ConsumerGroup | None:
-        found = self.scene.driver.machine.by_id.get(GROUP)
-        assert found is None or isinstance(found, ConsumerGroup)
-        return found
+        result = self.scene.driver.machine.by_id.get(GROUP)
+        assert result is None or isinstance(result, ConsumerGroup)
+        return result
 
     def check(self) -> None:
         """No partition has two owners: here, and among those who are alive."""
@@ -147,10 +147,10 @@ class Story:
             names = {self.scene.image.topic_names[topic] for topic, _ in consumer.owned}
             assert names <= self._wanted(consumer)
             read += consumer.owned
-        wanted = set().union(*(self._wanted(consumer) for consumer in alive))
+        expected = set().union(*(self._wanted(consumer) for consumer in alive))
         everything = {
             (self.scene.image.topics[name].id, number)
-            for name in wanted
+            for name in expected
             for number in self.scene.image.topics[name].partitions
         }
         assert sorted(read) == sorted(everything)

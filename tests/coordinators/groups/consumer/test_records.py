@@ -58,8 +58,8 @@ def test_assignment_record_has_sorted_partitions_with_their_epochs() -> None:
     assert (record.value.member_epoch, record.value.previous_member_epoch) == (3, 2)
     assert record.value.state == 1
     assert [
-        (one.topic_id, one.partitions, one.assignment_epochs)
-        for one in record.value.assigned_partitions
+        (partition.topic_id, partition.partitions, partition.assignment_epochs)
+        for partition in record.value.assigned_partitions
     ] == [(A, [4], [1]), (B, [0, 1], [2, 3])]
     assert record.value.partitions_pending_revocation[0].partitions == [5]
 
@@ -68,7 +68,9 @@ def test_target_record_has_sorted_partitions() -> None:
     record = records.target("g", "m", {B: {2, 0}, A: {1}})
 
     assert GROUP_RECORDS.encode(record)[0] == b"\x00\x07\x00\x01g\x00\x01m"
-    assert [(one.topic_id, one.partitions) for one in record.value.topic_partitions] == [
+    assert [
+        (partition.topic_id, partition.partitions) for partition in record.value.topic_partitions
+    ] == [
         (A, [1]),
         (B, [0, 2]),
     ]
@@ -90,7 +92,7 @@ def test_tombstones_of_a_group_are_in_the_order_that_replay_needs() -> None:
     ended = records.no_group("g", ["m", "n"], ["x"])
 
     assert [GROUP_RECORDS.encode(one)[0][1] for one in ended] == [8, 8, 7, 7, 6, 5, 5, 16, 4, 3]
-    assert all(one.value is None for one in ended)
+    assert all(record.value is None for record in ended)
     assert [GROUP_RECORDS.encode(one)[0][1] for one in records.no_member("g", "m")] == [8, 7, 5]
 
 

@@ -33,8 +33,8 @@ class Mine:
         self.asked.append(group)
         if isinstance(self.answer, Exception):
             raise self.answer
-        found: GroupAssignment = self.answer
-        return found
+        answer: GroupAssignment = self.answer
+        return answer
 
 
 class InSteps(Mine):

@@ -70,7 +70,9 @@ def test_valid_heartbeats_pass_validation() -> None:
 
 
 def offsets(topic: str, *numbers: int, topic_id: TopicId = ZERO_TOPIC_ID) -> list[TopicOffsets]:
-    return [TopicOffsets(topic, topic_id, [PartitionOffset(one, 0, -1, "") for one in numbers])]
+    return [
+        TopicOffsets(topic, topic_id, [PartitionOffset(number, 0, -1, "") for number in numbers])
+    ]
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from trio_kafka.coordinators.groups.consumer.values import (
 
 
 def test_omitted_heartbeat_fields_mean_no_change() -> None:
-    asked = Heartbeat(group_id="g", member_id="m", epoch=1, client_id="c", client_host="h")
+    heartbeat = Heartbeat(group_id="g", member_id="m", epoch=1, client_id="c", client_host="h")
 
-    assert asked.rebalance_timeout_ms == SAME
-    assert (asked.topics, asked.regex, asked.assignor, asked.owned) == (None,) * 4
-    assert (asked.instance_id, asked.rack_id) == (None, None)
+    assert heartbeat.rebalance_timeout_ms == SAME
+    assert (heartbeat.topics, heartbeat.regex, heartbeat.assignor, heartbeat.owned) == (None,) * 4
+    assert (heartbeat.instance_id, heartbeat.rack_id) == (None, None)
 
 
 def test_heartbeat_answer_has_no_assignment_by_default() -> None:

@@ -90,8 +90,8 @@ def test_group_without_members_is_a_finding_only_while_its_lag_grows() -> None:
     empty = behind((0, 5_000), members=False)
 
     assert words(empty, empty) == []
-    [found] = words(empty, behind((0, 5_500), members=False))
-    assert found.endswith("500 more than 10 s ago, and the group has no members")
+    [result] = words(empty, behind((0, 5_500), members=False))
+    assert result.endswith("500 more than 10 s ago, and the group has no members")
 
 
 def test_partition_that_another_broker_leads_or_that_is_new_is_left_out() -> None:

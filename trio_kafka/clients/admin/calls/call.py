@@ -12,7 +12,7 @@ from attrs import field
 from trio_kafka.attributes import frozen
 from trio_kafka.clients.admin.calls.results import Results
 from trio_kafka.clients.admin.calls.targets import Target
-from trio_kafka.clients.errors import NOWHERE, ClientError, Place
+from trio_kafka.clients.errors import NOWHERE, Place
 from trio_kafka.errors import ErrorCode
 from trio_kafka.peers.session import Request
 
@@ -112,9 +112,3 @@ def result_of(code: int, message: str | None, value: R) -> R | Rejection:
 def as_older(call: Call[K, A, R]) -> AnyCall:
     """Return a call for the field `older` of another one with the same items."""
     return cast("AnyCall", call)
-
-
-def first_error(errors: Iterable[ClientError]) -> None:
-    """Raise the first error, if there is one."""
-    for error in errors:
-        raise error.again()

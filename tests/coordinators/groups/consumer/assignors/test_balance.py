@@ -47,12 +47,12 @@ def test_every_partition_is_assigned_once_to_a_subscribed_member(
             for name in names
         }
         group = group_of(members, homogeneous=False)
-        found = assigned(UniformAssignor(), group)
+        result = assigned(UniformAssignor(), group)
 
-        assert sorted(partitions_in(found)) == sorted(everything(group))
+        assert sorted(partitions_in(result)) == sorted(everything(group))
         for name, member in members.items():
-            assert found[name].keys() <= member.topics.keys()
-        before = found
+            assert result[name].keys() <= member.topics.keys()
+        before = result
 
 
 def test_members_with_equal_subscriptions_get_balanced_assignments() -> None:
@@ -75,6 +75,6 @@ def test_only_partitions_needed_for_balance_are_moved() -> None:
         "b": MemberSpec(topics={one: 4, two: 1}, assigned={two: {0}}),
     }
 
-    found = assigned(UniformAssignor(), group_of(members, homogeneous=False))
+    result = assigned(UniformAssignor(), group_of(members, homogeneous=False))
 
-    assert found == {"a": {one: {0, 1, 2}}, "b": {one: {3}, two: {0}}}
+    assert result == {"a": {one: {0, 1, 2}}, "b": {one: {3}, two: {0}}}

@@ -18,9 +18,9 @@ def test_range_assignment_equals_that_of_kafka(case: Case) -> None:
 def test_topics_with_equal_partition_counts_are_assigned_alike() -> None:
     members = {name: MemberSpec(topics={A: 5, B: 5}) for name in ("m2", "m1")}
 
-    found = assigned(RangeAssignor(), group_of(members, homogeneous=True))
+    result = assigned(RangeAssignor(), group_of(members, homogeneous=True))
 
-    assert found == {
+    assert result == {
         "m1": {A: {0, 1, 2}, B: {0, 1, 2}},
         "m2": {A: {3, 4}, B: {3, 4}},
     }
@@ -33,9 +33,9 @@ def test_static_members_are_assigned_first_in_order_of_instance_id() -> None:
         "c": MemberSpec(topics={A: 3}, instance_id="1"),
     }
 
-    found = assigned(RangeAssignor(), group_of(members, homogeneous=True))
+    result = assigned(RangeAssignor(), group_of(members, homogeneous=True))
 
-    assert found == {"c": {A: {0}}, "b": {A: {1}}, "a": {A: {2}}}
+    assert result == {"c": {A: {0}}, "b": {A: {1}}, "a": {A: {2}}}
 
 
 def test_group_without_members_gets_an_empty_assignment() -> None:

@@ -31,11 +31,11 @@ def test_uniform_assignment_of_a_single_topic_equals_that_of_kafka(case: Case) -
 @pytest.mark.parametrize("case", ALIKE)
 def test_members_get_and_keep_as_many_partitions_as_with_kafka(case: Case) -> None:
     # In which order topics are gone through is for Java's hash tables to say.
-    found = assigned(UniformAssignor(), case.spec)
+    result = assigned(UniformAssignor(), case.spec)
 
-    assert sorted(partitions_in(found)) == sorted(everything(case.spec))
-    assert sizes(found) == sizes(case.after)
-    assert sum(kept(case.spec, found).values()) == sum(kept(case.spec, case.after).values())
+    assert sorted(partitions_in(result)) == sorted(everything(case.spec))
+    assert sizes(result) == sizes(case.after)
+    assert sum(kept(case.spec, result).values()) == sum(kept(case.spec, case.after).values())
 
 
 @st.composite
@@ -61,14 +61,14 @@ def test_uniform_assignment_is_complete_balanced_and_sticky(
 ) -> None:
     group = group_of(given[0], homogeneous=True)
 
-    found = assigned(UniformAssignor(), group)
+    result = assigned(UniformAssignor(), group)
 
-    counts = sizes(found)
+    counts = sizes(result)
     quota, extra = divmod(len(everything(group)), len(group.members))
-    assert sorted(partitions_in(found)) == sorted(everything(group))
+    assert sorted(partitions_in(result)) == sorted(everything(group))
     assert sorted(counts.values()) == sorted([quota + 1] * extra + [quota] * (len(counts) - extra))
     before = sizes({name: member.assigned for name, member in group.members.items()})
-    for name, count in kept(group, found).items():
+    for name, count in kept(group, result).items():
         assert count >= min(before[name], quota), "what it may keep it keeps"
 
 
@@ -91,9 +91,9 @@ def test_partitions_stay_with_their_members_when_no_move_is_needed() -> None:
 def test_topic_without_subscribers_is_no_longer_assigned() -> None:
     members = {"a": MemberSpec(topics={A: 2}, assigned={A: {0}, B: {0, 1, 2}})}
 
-    found = assigned(UniformAssignor(), group_of(members, homogeneous=True))
+    result = assigned(UniformAssignor(), group_of(members, homogeneous=True))
 
-    assert found == {"a": {A: {0, 1}}}
+    assert result == {"a": {A: {0, 1}}}
 
 
 def test_member_without_subscriptions_gets_an_empty_assignment() -> None:

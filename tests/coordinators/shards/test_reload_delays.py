@@ -1,6 +1,6 @@
 """Delays before a shard that fails again and again is loaded."""
 
-from trio_kafka.coordinators.shards.runtime import BACKOFF, ReloadDelays
+from trio_kafka.coordinators.shards.reload_delays import BACKOFF, ReloadDelays
 
 
 def test_first_failure_waits_zero_seconds_and_later_waits_double() -> None:
