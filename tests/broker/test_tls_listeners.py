@@ -354,6 +354,8 @@ async def test_what_a_listener_asks_and_trusts_changes_while_it_serves(
 
         assert (await first.ask(ASK, 3)).error_code == 0  # an open connection stays
         first.close()
+
+
 async def test_a_listener_maps_names_by_rules_of_its_own(clock: MockClock, store: Path) -> None:
     listeners = {
         "listeners": "PLAINTEXT://127.0.0.1:0,SSL://127.0.0.1:0,OWN://127.0.0.1:0",
