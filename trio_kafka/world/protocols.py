@@ -307,7 +307,8 @@ class Lease(Protocol):
         """Return whether the last of up to `limit` bytes from `start` is not cached.
 
         A range is read in order, so the last byte is the one that the system may not have read
-        ahead. Asking has the system read that byte. False for less than LARGE_RANGE, and where the system does not tell. Costs 1 us.
+        ahead. Asking has the system read that byte. False for less than LARGE_RANGE, and where the
+        system does not tell. Costs 1.5 us.
         """
 
     def content(self, start: int, limit: int) -> bytes:
