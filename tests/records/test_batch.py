@@ -15,6 +15,8 @@ from trio_kafka.records.batch import (
     batch_of_one,
     check_crc,
     close_batch,
+    decode_in_steps,
+    decode_records,
     iterate_headers,
     read_header,
     read_records,
@@ -245,3 +247,18 @@ def test_batch_of_one_record_is_the_batch_that_is_filled_step_by_step(
     producer = ProducerFields(base_sequence=0)
 
     assert batch_of_one(key, value, timestamp, producer) == close_batch(body, producer=producer)
+
+
+def test_decoding_in_steps_gives_the_same_records_and_leaves_out_many_headers() -> None:
+    few = Record(0, 1, b"k", b"v", (("h", b"x"), ("i", None)))
+    many = Record(1, 2, None, None, tuple(("h", b"") for _ in range(300)))
+    data = encode_batch([few, many])
+    header = read_header(data, 0)
+    plain = data[HEADER_SIZE:]
+
+    whole = list(decode_in_steps(plain, header, most_headers=300))
+    cut = [step for step in decode_in_steps(plain, header, most_headers=299) if step is not None]
+
+    assert [step[0] for step in whole if step is not None] == list(decode_records(plain, header))
+    assert whole.count(None) == 4
+    assert [(len(record.headers), count) for record, count in cut] == [(2, 2), (0, 300)]
