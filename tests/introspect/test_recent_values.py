@@ -22,10 +22,10 @@ def test_values_are_forgotten_a_minute_after_the_begin_of_their_window() -> None
     assert (values.average(91.0), values.largest(91.0)) == (None, None)
 
 
-@given(st.lists(st.tuples(st.floats(0, 100), st.floats(0, 50)), min_size=1, max_size=50))
-def test_values_of_the_last_half_minute_always_count(steps: list[tuple[float, float]]) -> None:
-    values, now = RecentValues(), 0.0
-    kept = list[tuple[float, float]]()
+@given(st.lists(st.tuples(st.integers(0, 100), st.integers(0, 50)), min_size=1, max_size=50))
+def test_values_of_the_last_half_minute_always_count(steps: list[tuple[int, int]]) -> None:
+    values, now = RecentValues(), 0
+    kept = list[tuple[int, int]]()
     for value, pause in steps:
         now += pause
         values.add(value, now)
