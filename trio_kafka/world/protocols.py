@@ -109,7 +109,7 @@ class Socket(Protocol):
     def more(self) -> bool:
         """True if the last `receive_into` left bytes although the buffer had room.
 
-        Only after at least 64 KiB: a socket with TLS bounds the bytes that it decrypts in one turn.
+        A socket with TLS bounds what it decrypts in one turn, and no edge tells of the rest.
         """
 
     @property
@@ -431,9 +431,10 @@ class Directory(Protocol):
     def move(self, inside: "Directory", new: str) -> None:
         """Rename a directory inside this one atomically; `inside` follows, as do its open files."""
 
-    def directory(self, name: str, *, create: bool = False) -> "Directory":
+    def directory(self, name: str, *, create: bool = False, private: bool = False) -> "Directory":
         """Open a directory inside. create: make it if it is missing.
 
+        private: only the user of this process may enter the one that is made: it holds secrets.
         Raises FileNotFoundError, NotADirectoryError.
         """
 
