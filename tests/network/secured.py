@@ -19,5 +19,9 @@ async def secured(
     socket = TlsSocket(
         plain, client_context(options), arrived=new_arrival_buffer(), host=address.host
     )
-    await shake_hands(socket)
+    try:
+        await shake_hands(socket)
+    except BaseException:
+        socket.close()
+        raise
     return ScriptedClient(socket)
