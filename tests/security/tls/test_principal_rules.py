@@ -5,7 +5,6 @@ import pytest
 from trio_kafka.security.tls.principal_rules import (
     NoMatchingRuleError,
     PrincipalRules,
-    check_rules,
 )
 
 RULES = (
@@ -48,4 +47,4 @@ def test_a_name_without_a_rule_has_no_principal() -> None:
 )
 def test_a_rule_that_is_none_is_refused(rules: str) -> None:
     with pytest.raises(ValueError):
-        check_rules(rules)
+        PrincipalRules(rules)

@@ -68,11 +68,6 @@ class PrincipalRules:
         raise NoMatchingRuleError(f"no rule applies to {distinguished_name!r}")
 
 
-def check_rules(text: str) -> None:
-    """Raise ValueError for a text that is not valid."""
-    PrincipalRules(text)
-
-
 def _parse(match: re.Match[str]) -> list[_Rule]:
     if match["default"]:
         return [_Rule(None)]
