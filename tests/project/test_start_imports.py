@@ -88,7 +88,7 @@ def test_starting_imports_no_package_outside_the_allowed_list(
 COMMANDS = {
     "trio_kafka.cli.completion.live": 10,
     "trio_kafka.cli.topic.list": 88,
-    "trio_kafka.cli.group.lag": 92,
+    "trio_kafka.cli.group.lag": 93,
     "trio_kafka.cli.config.set": 88,
     "trio_kafka.cli.produce.run": 165,
     "trio_kafka.cli.consume.run": 165,
