@@ -15,12 +15,9 @@ from trio_kafka.protocol.messages.k51_alter_user_scram_credentials import (
 from trio_kafka.security.operations import Operation
 
 CREATE = AlterUserScramCredentialsRequest(
-    upsertions=[
-        upsertion("ann", "pw"),
-        upsertion("ann", "pw", "SCRAM-SHA-512"),
-        upsertion("bob", "pw", "SCRAM-SHA-512"),
-    ]
+    upsertions=[upsertion("ann", "pw"), upsertion("bob", "pw", "SCRAM-SHA-512")]
 )
+ADD = AlterUserScramCredentialsRequest(upsertions=[upsertion("ann", "pw", "SCRAM-SHA-512")])
 MISSING, TWICE = ErrorCode.RESOURCE_NOT_FOUND, ErrorCode.DUPLICATE_RESOURCE
 
 
@@ -36,6 +33,7 @@ def rows(response: DescribeUserScramCredentialsResponse) -> dict[str, object]:
 async def test_all_users_are_described_with_their_mechanisms(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.ask(CREATE)
+        await served.ask(ADD)
         everyone = await served.ask(DescribeUserScramCredentialsRequest(None))
         empty = await served.ask(DescribeUserScramCredentialsRequest([]))
 

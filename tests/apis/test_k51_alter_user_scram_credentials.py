@@ -42,6 +42,29 @@ async def test_each_user_succeeds_or_fails_by_itself(autojump_clock: MockClock) 
     assert stored == ["ann"]
 
 
+async def test_a_user_of_two_changes_gets_an_error_and_keeps_its_credential(
+    autojump_clock: MockClock,
+) -> None:
+    request = AlterUserScramCredentialsRequest(
+        deletions=[ScramCredentialDeletion("ann", 1)],
+        upsertions=[upsertion("ann", "pw", "SCRAM-SHA-512"), upsertion("bob", "pw")],
+    )
+    async with broker() as served:
+        await served.ask(CREATE)
+        answer = await served.ask(request)
+        stored = await served.ask(DescribeUserScramCredentialsRequest(None))
+
+    message = "A user credential cannot be altered twice in the same request"
+    assert {row.user: (row.error_code, row.error_message) for row in answer.results} == {
+        "ann": (ErrorCode.DUPLICATE_RESOURCE, message),
+        "bob": (0, None),
+    }
+    mechanisms = {
+        row.user: [info.mechanism for info in row.credential_infos] for row in stored.results
+    }
+    assert mechanisms == {"ann": [1], "bob": [1]}
+
+
 async def test_a_credential_survives_a_restart_and_is_gone_after_its_deletion(
     autojump_clock: MockClock,
 ) -> None:

@@ -7,14 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from tests.broker.sasl import PASSWORDS, upsertion
+from tests.broker.sasl import PASSWORDS, creation
 from tests.certificates import authority, server
 from tests.security.tokens.kit import ISSUER, key_set, public_row, token
 from trio_kafka.config.jaas import login_module
 from trio_kafka.controls.ask import ask
-from trio_kafka.protocol.messages.k51_alter_user_scram_credentials import (
-    AlterUserScramCredentialsRequest,
-)
 from trio_kafka.security.sasl.scram import BY_NAME
 from trio_kafka.testing.kafka.threaded import Kafka, running_broker
 
@@ -46,14 +43,9 @@ def secured_broker(directory: Path) -> Iterator[Kafka]:
         "ssl.keystore.certificate.chain": server().pem,
     }
     with running_broker(settings, topics=["orders"]) as kafka:
-        upsertions = [
-            upsertion(user, password, mechanism)
-            for user, password in PASSWORDS.items()
-            for mechanism in BY_NAME
-        ]
-        request = AlterUserScramCredentialsRequest(upsertions=upsertions)
-        answer = kafka.thread.call(partial(ask, kafka.broker, request))
-        assert not any(row.error_code for row in answer.results)
+        for mechanism in BY_NAME:
+            answer = kafka.thread.call(partial(ask, kafka.broker, creation(mechanism)))
+            assert not any(row.error_code for row in answer.results)
         yield kafka
 
 

@@ -37,8 +37,6 @@ NOT_KAFKAS = {
     "client list": "Kafka has no tool for connections",
     "client metrics": "what clients push goes to a plugin of Kafka, which no tool asks",
     "user list": "tests/clients/test_sasl_tool.py",
-    "user create": "as user list",
-    "user delete": "as user list",
     "token list": "tests/clients/test_delegation_tokens_tool.py",
     "token create": "as token list",
     "token renew": "as token list",
@@ -124,8 +122,8 @@ def test_changes_by_a_verb_and_by_kafkas_command_end_in_the_same(
     both: str, kafka_tool: AskTool
 ) -> None:
     for row in changes.ROWS:
-        changes.by_verb(both, row.change, "left")
-        changes.by_tool(both, row.change, "right", kafka_tool)
+        changes.by_verb(both, row, "left")
+        changes.by_tool(both, row, "right", kafka_tool)
 
         check_soon(partial(check_equal, both, row))
 

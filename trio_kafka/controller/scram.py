@@ -1,7 +1,8 @@
 """Changes of SCRAM credentials: which ones can be stored and removed.
 
-Each user of a request succeeds or fails as a whole. The salted password of a request is not stored,
-only the two keys that are made of it. Source: ScramControlManager of Apache Kafka 4.4.0; KIP-554.
+A request changes a user once: a second change, also of another mechanism, rejects both. The salted
+password of a request is not stored, only the two keys that are made of it. Source:
+ScramControlManager of Apache Kafka 4.4.0; KIP-554.
 """
 
 from collections.abc import Iterator, Sequence
@@ -54,12 +55,14 @@ def alter_scram(image: MetadataImage, changes: Sequence[ScramChange]) -> Decisio
 def _records(
     image: MetadataImage, changes: Sequence[ScramChange], altered: Altered
 ) -> Iterator[_Record | None]:
-    seen: set[tuple[str, int]] = set()
     for number, change in enumerate(changes, 1):
-        key = (change.user, change.mechanism)
-        if altered.setdefault(change.user, None) is None:
-            altered[change.user] = _error(image, change, repeated=key in seen)
-        seen.add(key)
+        if change.user not in altered:
+            altered[change.user] = _error(image, change)
+        elif altered[change.user] is None:
+            altered[change.user] = KafkaError(
+                ErrorCode.DUPLICATE_RESOURCE,
+                "A user credential cannot be altered twice in the same request",
+            )
         if not number % _A_STEP:
             yield None
     for number, change in enumerate(changes, 1):
@@ -89,18 +92,13 @@ def _record(change: ScramChange) -> _Record:
     )
 
 
-def _error(image: MetadataImage, change: ScramChange, *, repeated: bool) -> KafkaError | None:
+def _error(image: MetadataImage, change: ScramChange) -> KafkaError | None:
     """Return why a change is not possible; None if it is."""
     mechanism = BY_NUMBER.get(change.mechanism)
     if not change.user:
         return KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
     if mechanism is None:
         return KafkaError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
-    if repeated:
-        return KafkaError(
-            ErrorCode.DUPLICATE_RESOURCE,
-            "A user credential cannot be altered twice in the same request",
-        )
     upsertion = change.upsertion
     if upsertion is not None:
         return _error_of_upsertion(mechanism, upsertion)

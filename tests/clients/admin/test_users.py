@@ -48,13 +48,17 @@ async def test_users_are_created_described_and_deleted(sim):
     async with admin_of(sim) as admin:
         upsertions = [
             scram_upsertion("ann", "pw"),
-            scram_upsertion("ann", "pw", mechanism="SCRAM-SHA-512", iterations=8192),
             scram_upsertion("bob", "pw"),
             scram_upsertion("eve", "pw", iterations=1),
         ]
         altered = await admin.alter_user_scram_credentials(upsertions)
         assert list(altered.values_by_item) == ["ann", "bob"]
         assert altered.errors["eve"].code is ErrorCode.UNACCEPTABLE_CREDENTIAL
+
+        second = scram_upsertion("ann", "pw", mechanism="SCRAM-SHA-512", iterations=8192)
+        twice = await admin.alter_user_scram_credentials([second, scram_upsertion("ann", "other")])
+        assert twice.errors["ann"].code is ErrorCode.DUPLICATE_RESOURCE
+        assert (await admin.alter_user_scram_credentials([second]))["ann"] is None
 
         described = await admin.describe_user_scram_credentials()
         assert described.all() == {"ann": [SHA_256_INFO, SHA_512_INFO], "bob": [SHA_256_INFO]}

@@ -28,10 +28,11 @@ QUOTAS: Final = "quota list --user NAME"
 
 @frozen
 class Row:
-    """A change of something called NAME, and a verb whose JSON shows it."""
+    """A change of something called NAME, and a verb whose JSON shows it. stdin: of the change."""
 
     change: str
     look: str
+    stdin: bytes = b""
 
 
 ROWS: Final = [
@@ -67,6 +68,10 @@ ROWS: Final = [
         "acl list --principal User:NAME",
     ),
     Row("acl delete --principal User:NAME", "acl list --principal User:NAME"),
+    Row("user create NAME --iterations 8192", "user list NAME", b"PASSWORD\n"),
+    Row("user delete NAME --mechanism SCRAM-SHA-256", "user list NAME"),
+    Row("user create NAME --mechanism SCRAM-SHA-256", "user list NAME", b"PASSWORD\n"),
+    Row("user delete NAME", "user list"),
     Row("quota unset consumer_byte_rate --user NAME --default client-id", QUOTAS),
     Row("quota unset request_percentage --user NAME", QUOTAS),
     Row("config unset groups g-NAME consumer.session.timeout.ms", "config get groups g-NAME"),
@@ -83,15 +88,15 @@ def prepare(bootstrap: str, name: str, change: str) -> None:
         run_patiently(bootstrap, "consume", name, "--group", f"g-{name}")
 
 
-def by_verb(bootstrap: str, change: str, name: str) -> None:
-    prepare(bootstrap, name, change)
-    run_patiently(bootstrap, *change.replace("NAME", name).split())
+def by_verb(bootstrap: str, row: Row, name: str) -> None:
+    prepare(bootstrap, name, row.change)
+    run_patiently(bootstrap, *row.change.replace("NAME", name).split(), stdin=row.stdin)
 
 
-def by_tool(bootstrap: str, change: str, name: str, ask: AskTool) -> None:
+def by_tool(bootstrap: str, row: Row, name: str, ask: AskTool) -> None:
     """Run each command of Kafka's that the dry run of the verb prints."""
-    prepare(bootstrap, name, change)
-    words = change.replace("NAME", name).split()
+    prepare(bootstrap, name, row.change)
+    words = row.change.replace("NAME", name).split()
     answer = json.loads(run_patiently(bootstrap, *words, "--dry-run", "--json"))
     for command in dict.fromkeys(row["kafka_command"] for row in answer["changes"]):
         run_command(command, ask)

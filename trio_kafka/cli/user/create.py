@@ -7,8 +7,8 @@ from typing import Unpack
 from trio_kafka.cli import CommandFailedError
 from trio_kafka.cli.admin import Change, ChangeOptions, declare_change, open_cluster, report
 from trio_kafka.cli.passwords import declare_password, read_password
+from trio_kafka.cli.user.credentials import alter_credentials, kafka_words
 from trio_kafka.clients.admin.users import scram_upsertion
-from trio_kafka.clients.errors import ClientError
 from trio_kafka.security.sasl.scram import BY_NAME, SHA_256
 
 
@@ -46,38 +46,28 @@ def create(**options: Unpack[Options]) -> int:
     mechanisms = sorted(set(options["mechanism"] or BY_NAME))
     if not SHA_256.fewest <= iterations <= SHA_256.most:
         raise CommandFailedError(f"--iterations {iterations}: want 4096 to 16384")
-    errors: dict[str, ClientError] = {}
-    if not options["dry_run"]:
-        password = read_password(options["password_file"], user)
-        upsertions = [
-            scram_upsertion(user, password, mechanism=mechanism, iterations=iterations)
-            for mechanism in mechanisms
-        ]
-        with open_cluster(options["bootstrap"], options["timeout"]) as admin:
-            errors = dict(admin.alter_user_scram_credentials(upsertions).errors)
-    credentials = ",".join(
-        f"{mechanism}=[iterations={iterations},password=PASSWORD]" for mechanism in mechanisms
-    )
-    change = Change(
-        verb="create",
-        words=f"user {user}: {', '.join(mechanisms)} with {iterations} iterations",
-        kafka=kafka_words(options["bootstrap"], user, "--add-config", credentials),
-        data={"user": user, "mechanisms": mechanisms, "iterations": iterations},
-    )
-    return report({user: change}, errors, dry_run=options["dry_run"], json=options["json"])
-
-
-def kafka_words(bootstrap: str, user: str, option: str, credentials: str) -> list[str]:
-    """Return the words of Kafka's own command."""
-    return [
-        "kafka-configs.sh",
-        "--bootstrap-server",
-        str(bootstrap),
-        "--alter",
-        "--entity-type",
-        "users",
-        "--entity-name",
-        user,
-        option,
-        credentials,
+    changes = {
+        (user, mechanism): Change(
+            verb="create",
+            words=f"user {user}: {mechanism} with {iterations} iterations",
+            kafka=kafka_words(
+                options["bootstrap"],
+                user,
+                "--add-config",
+                f"{mechanism}=[iterations={iterations},password=PASSWORD]",
+            ),
+            data={"user": user, "mechanism": mechanism, "iterations": iterations},
+        )
+        for mechanism in mechanisms
+    }
+    if options["dry_run"]:
+        return report(changes, {}, dry_run=True, json=options["json"])
+    password = read_password(options["password_file"], user)
+    upsertions = [
+        scram_upsertion(user, password, mechanism=mechanism, iterations=iterations)
+        for mechanism in mechanisms
     ]
+    with open_cluster(options["bootstrap"], options["timeout"]) as admin:
+        results = alter_credentials(admin, upsertions)
+    tried = {key: change for key, change in changes.items() if key in results}
+    return report(tried, results.errors, dry_run=False, json=options["json"])

@@ -115,7 +115,10 @@ def describe_user_scram_credentials(users: Iterable[str] = ()) -> Plan[Results[s
 
 
 def alter_user_scram_credentials(alterations: Iterable[Alteration]) -> Plan[Results[str, None]]:
-    """Store and remove credentials; the changes of a user succeed or fail together."""
+    """Store and remove credentials, one of each user.
+
+    Brokers answer DUPLICATE_RESOURCE for a user with several, also of different mechanisms.
+    """
     by_user: dict[str, list[Alteration]] = {}
     for alteration in alterations:
         by_user.setdefault(alteration.user, []).append(alteration)
