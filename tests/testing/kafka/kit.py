@@ -1,5 +1,7 @@
 """A broker under test and a client of it."""
 
+import time
+
 from confluent_kafka import Consumer
 
 from trio_kafka.controls.values import StoredRecord
@@ -23,3 +25,13 @@ def consumer(kafka: Kafka, group: str = "g", **more: object) -> Consumer:
     )
     reader.subscribe(["orders"])
     return reader
+
+
+def await_assignment(reader: Consumer, *, within_s: float = 20.0) -> None:
+    """Poll until partitions are assigned. librdkafka's `close` can wait for ever behind an
+    assignment that nothing has taken yet.
+    """
+    end = time.monotonic() + within_s
+    while not reader.assignment():
+        assert time.monotonic() < end, "no partition was assigned"
+        reader.poll(0.05)

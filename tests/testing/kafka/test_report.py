@@ -1,6 +1,6 @@
 import pytest
 
-from tests.testing.kafka.kit import consumer
+from tests.testing.kafka.kit import await_assignment, consumer
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.testing.kafka import report
 from trio_kafka.testing.kafka.report import describe, describe_threaded
@@ -59,8 +59,7 @@ def test_open_transactions_are_described_with_state_age_and_partitions(kafka):
 
 def test_requests_of_the_test_kit_do_not_replace_those_of_a_client(kafka):
     client = consumer(kafka, **{"client.id": "billing"})
-    client.poll(0)
-    kafka.wait_for_group("g", members=1)
+    await_assignment(client)
     client.close()
     for _ in range(50):
         kafka.records("orders")
@@ -76,8 +75,7 @@ def test_requests_of_the_test_kit_do_not_replace_those_of_a_client(kafka):
 def test_the_requests_of_a_client_are_described_after_a_restart(kafka):
     kafka.restart()
     client = consumer(kafka, **{"client.id": "billing"})
-    client.poll(0)
-    kafka.wait_for_group("g", members=1)
+    await_assignment(client)
     client.close()
 
     assert "billing" in dict(describe_threaded(kafka))["latest requests"]
@@ -91,8 +89,8 @@ def test_report_of_a_busy_broker_has_at_most_sixty_lines(kafka):
     try:
         for client in clients:
             client.poll(0)  # each joins its group in a thread of its own
-        for number in range(len(clients)):
-            kafka.wait_for_group(f"group-{number:02}", members=1)
+        for client in clients:
+            await_assignment(client)
         sections = describe_threaded(kafka)
     finally:
         for client in clients:
