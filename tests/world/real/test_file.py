@@ -10,6 +10,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
+from tests.world.conftest import chill_real
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real import file as file_module
 from trio_kafka.world.real.storage import RealDirectory
@@ -298,3 +299,17 @@ async def test_measure_finds_the_size_of_a_file_that_another_program_truncated(f
     assert file.measure() == file.size == 40
     os.truncate(path, 400)
     assert file.measure() == 40
+
+
+async def test_a_look_at_a_large_range_holds_while_half_a_mebibyte_of_it_lies_ahead(file):
+    size = 1 << 20
+    file.append([bytes(size)])
+    await file.sync()
+    lease = file.lease(size)
+    assert not lease.is_cold(0, size)
+    chill_real(file)
+
+    assert not lease.is_cold(size // 2, size // 2)
+    assert lease.is_cold(size // 2 + 1, size // 2 - 1)
+
+    lease.release()

@@ -23,6 +23,7 @@ _IOV_MAX: Final = 1024
 _NS_IN_MS: Final = 1_000_000
 _NOWAIT: Final = os.RWF_NOWAIT
 _ONE_BYTE: Final = (bytearray(1),)
+_LOOKED_AT: Final = 512 << 10  # bytes ahead that need no other look: a socket takes fewer at once
 _preadv: Final = os.preadv
 _pwrite: Final = os.pwrite
 _pwritev: Final = os.pwritev
@@ -36,6 +37,7 @@ class RealLease:
     key: int
     end: int
     cut: bool = field(default=False, init=False)
+    _warm_to: int = field(default=0, init=False)  # the byte before it was in memory
 
     async def read(self, start: int, limit: int) -> bytes:
         return await self._file.read_leased(self, start, limit)
@@ -45,7 +47,12 @@ class RealLease:
 
     def is_cold(self, start: int, limit: int) -> bool:
         size = min(limit, self.end - start)
-        return size >= LARGE_RANGE and self._file.is_cold(self.key, start + size - 1)
+        if size < LARGE_RANGE or self._warm_to - start >= _LOOKED_AT:
+            return False
+        if self._file.is_cold(self.key, start + size - 1):
+            return True
+        self._warm_to = start + size
+        return False
 
     def content(self, start: int, limit: int) -> bytes:
         return os.pread(self.key, min(limit, self.end - start), start)
