@@ -29,22 +29,22 @@ def shown(endpoints):
 
 
 def test_the_default_listener_serves_clients_and_brokers():
-    found = resolve("PLAINTEXT://:9092")
+    resolved = resolve("PLAINTEXT://:9092")
 
-    assert shown(found.broker) == shown(found.advertised) == ["PLAINTEXT://:9092"]
-    assert (found.controller, found.inter_broker) == ((), "PLAINTEXT")
-    assert found.broker[0].protocol is SecurityProtocol.PLAINTEXT
+    assert shown(resolved.broker) == shown(resolved.advertised) == ["PLAINTEXT://:9092"]
+    assert (resolved.controller, resolved.inter_broker) == ((), "PLAINTEXT")
+    assert resolved.broker[0].protocol is SecurityProtocol.PLAINTEXT
 
 
 def test_the_controller_listener_is_plaintext_by_default_and_not_advertised():
-    found = resolve("PLAINTEXT://:9092", "CONTROLLER://:9093", controller_names=("CONTROLLER",))
+    resolved = resolve("PLAINTEXT://:9092", "CONTROLLER://:9093", controller_names=("CONTROLLER",))
 
-    assert shown(found.broker) == shown(found.advertised) == ["PLAINTEXT://:9092"]
-    assert shown(found.controller) == ["CONTROLLER://:9093"]
+    assert shown(resolved.broker) == shown(resolved.advertised) == ["PLAINTEXT://:9092"]
+    assert shown(resolved.controller) == ["CONTROLLER://:9093"]
 
 
 def test_advertised_listeners_are_in_the_order_of_listeners():
-    found = resolve(
+    resolved = resolve(
         "A://:1",
         "B://:2",
         protocol_map="A:PLAINTEXT,B:PLAINTEXT",
@@ -53,8 +53,8 @@ def test_advertised_listeners_are_in_the_order_of_listeners():
         inter_broker_name="b",
     )
 
-    assert shown(found.advertised) == ["A://a.example.org:11", "B://b.example.org:12"]
-    assert found.inter_broker == "B"
+    assert shown(resolved.advertised) == ["A://a.example.org:11", "B://b.example.org:12"]
+    assert resolved.inter_broker == "B"
 
 
 @pytest.mark.parametrize(
@@ -69,19 +69,19 @@ def test_two_listeners_may_share_port_0_or_one_port_of_ipv4_and_ipv6(listeners):
 
 
 def test_a_wildcard_address_is_allowed_when_another_address_is_advertised():
-    found = resolve(
+    resolved = resolve(
         "PLAINTEXT://0.0.0.0:1",
         "CONTROLLER://0.0.0.0:2",
         advertised=("PLAINTEXT://h:1", "CONTROLLER://h:2"),
         controller_names=("CONTROLLER",),
     )
 
-    assert shown(found.advertised) == ["PLAINTEXT://h:1"]
-    assert shown(found.controller) == ["CONTROLLER://0.0.0.0:2"]
+    assert shown(resolved.advertised) == ["PLAINTEXT://h:1"]
+    assert shown(resolved.controller) == ["CONTROLLER://0.0.0.0:2"]
 
 
 def test_listeners_of_several_names_and_address_families_are_resolved_together():
-    found = resolve(
+    resolved = resolve(
         "IN://[::1]:9092",
         "IN4://127.0.0.1:9092",
         "OUT://[::]:9093",
@@ -91,9 +91,9 @@ def test_listeners_of_several_names_and_address_families_are_resolved_together()
         inter_broker_name="IN",
     )
 
-    assert shown(found.broker) == ["IN://[::1]:9092", "IN4://127.0.0.1:9092", "OUT://[::]:9093"]
-    assert shown(found.advertised) == ["IN://[::1]:9092", "OUT://[2001:db8::1]:443"]
-    assert found.inter_broker == "IN"
+    assert shown(resolved.broker) == ["IN://[::1]:9092", "IN4://127.0.0.1:9092", "OUT://[::]:9093"]
+    assert shown(resolved.advertised) == ["IN://[::1]:9092", "OUT://[2001:db8::1]:443"]
+    assert resolved.inter_broker == "IN"
 
 
 @pytest.mark.parametrize(("port", "other"), [(9092, 9091), (9092, 9093), (0, 0)])
@@ -109,14 +109,14 @@ def test_two_listeners_with_the_same_port_are_refused(host):
 
 def test_advertised_listeners_may_share_a_port():
     # One balancer in front of several listeners.
-    found = resolve(
+    resolved = resolve(
         "PLAINTEXT://:1",
         "SSL://:2",
         protocol_map=PLAIN,
         advertised=("PLAINTEXT://h:443", "SSL://h:443"),
     )
 
-    assert len(found.advertised) == 2
+    assert len(resolved.advertised) == 2
 
 
 @pytest.mark.parametrize(
