@@ -15,7 +15,7 @@ from trio_kafka.log.read import find_slice, perform_now, read_bytes
 from trio_kafka.log.recovery.partition import create_log, open_log
 from trio_kafka.log.recovery.segment_loader import Recovery
 from trio_kafka.model import TopicPartition
-from trio_kafka.records.batch import Record, iterate_headers, read_records
+from trio_kafka.records.batch import Record, iterate_headers, read_header, read_records
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.records.header import TRANSACTIONAL, BatchHeader
 from trio_kafka.world.protocols import Directory
@@ -90,13 +90,20 @@ def batch(count: int = 1, *, size: int = 10, timestamp: int | None = None, **fie
     return bytearray(encode_batch(records, **fields))
 
 
+def header(content: bytes | bytearray) -> BatchHeader:
+    """Return the header of the first batch."""
+    return read_header(content)
+
+
 def headers(content: bytes | bytearray) -> list[BatchHeader]:
     return [header for _, header in iterate_headers(content)]
 
 
 def append(log: Log, content: bytearray, epoch: int = 0):
-    """Append as leader, and let all be committed."""
-    appended = append_as_leader(log, memoryview(content), headers(content), leader_epoch=epoch)
+    """Append each batch as leader, and let all be committed. Return the last append."""
+    for position, each in iterate_headers(content):
+        whole = memoryview(content)[position : position + each.size]
+        appended = append_as_leader(log, whole, each, leader_epoch=epoch)
     log.high_watermark = log.end_offset
     return appended
 

@@ -1,9 +1,8 @@
 import pytest
 
-from tests.log.kit import append, batch, headers, new_log, produced
+from tests.log.kit import append, batch, header, new_log, produced
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
-from trio_kafka.log.append import check_producers, check_sizes
-from trio_kafka.log.config import LogConfig
+from trio_kafka.log.append import check_producer
 from trio_kafka.log.producer_state import ProducerState
 
 
@@ -13,25 +12,33 @@ def refused(call, *args):
     return caught.value.code
 
 
-def test_oversized_batch_and_oversized_append_are_refused_with_different_errors():
+@pytest.mark.parametrize(
+    ("setting", "code"),
+    [
+        ("max_message_bytes", ErrorCode.MESSAGE_TOO_LARGE),
+        ("segment_bytes", ErrorCode.RECORD_LIST_TOO_LARGE),
+    ],
+)
+async def test_batch_above_a_limit_of_the_log_is_refused_with_its_own_error(
+    autojump_clock, world, setting, code
+):
     content = batch(size=100)
     size = len(content)
 
-    check_sizes(size, headers(content), LogConfig(max_message_bytes=size, segment_bytes=size))
-    large = LogConfig(max_message_bytes=size - 1)
-    assert refused(check_sizes, size, headers(content), large) is ErrorCode.MESSAGE_TOO_LARGE
-    full = LogConfig(segment_bytes=2 * size - 1)
-    two = headers(content) * 2
-    assert refused(check_sizes, 2 * size, two, full) is ErrorCode.RECORD_LIST_TOO_LARGE
+    append(new_log(world, "/wide", **{setting: size}), bytearray(content))
+    tight = new_log(world, "/tight", **{setting: size - 1})
+
+    assert refused(append, tight, content) is code
+    assert tight.end_offset == 0
 
 
 def test_batches_without_a_producer_are_never_duplicates():
     producers = ProducerState()
     producers.note(produced(1, 0, 0, 0, offset=3, timestamp=0, transactional=False))
 
-    assert check_producers(headers(batch()), producers) is None
-    again = headers(batch(producer_id=1, producer_epoch=0, base_sequence=0))
-    assert check_producers(again, producers).first_offset == 3
+    assert check_producer(producers, header(batch())) is None
+    again = header(batch(producer_id=1, producer_epoch=0, base_sequence=0))
+    assert check_producer(producers, again).first_offset == 3
 
 
 def test_batches_without_sequence_are_checked_only_for_their_producer_epoch():
@@ -39,11 +46,11 @@ def test_batches_without_sequence_are_checked_only_for_their_producer_epoch():
     producers.note(produced(1, 3, 0, 0, offset=3, timestamp=0, transactional=False))
 
     own = {"producer_id": 1, "base_sequence": -1}
-    assert check_producers(headers(batch(producer_epoch=3, **own)), producers) is None
-    old = headers(batch(producer_epoch=2, **own))
-    assert refused(check_producers, old, producers) is ErrorCode.INVALID_PRODUCER_EPOCH
-    marker = headers(batch(producer_epoch=2, control=True, **own))
-    assert check_producers(marker, producers) is None  # a coordinator's
+    assert check_producer(producers, header(batch(producer_epoch=3, **own))) is None
+    old = header(batch(producer_epoch=2, **own))
+    assert refused(check_producer, producers, old) is ErrorCode.INVALID_PRODUCER_EPOCH
+    marker = header(batch(producer_epoch=2, control=True, **own))
+    assert check_producer(producers, marker) is None  # a coordinator's
 
 
 async def test_batch_after_others_is_refused_if_it_is_too_large_or_the_log_is_blocked(

@@ -2,7 +2,7 @@ import errno
 
 import pytest
 
-from tests.log.kit import append, batch, headers, new_log, read
+from tests.log.kit import append, batch, header, new_log, read
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
 from trio_kafka.log.append import append_as_leader
 from trio_kafka.log.disk_latency import LONG_APPEND_S, DiskLatency
@@ -20,7 +20,7 @@ def in_pieces(log, content, epoch=0, between=None):
     if between is not None or not yield_point.bound:
         yield_point.bind(between or (lambda: None))
     return append_as_leader(
-        log, memoryview(content), headers(content), leader_epoch=epoch, in_pieces=True
+        log, memoryview(content), header(content), leader_epoch=epoch, in_pieces=True
     )
 
 
@@ -62,7 +62,7 @@ async def test_append_is_made_in_pieces_only_if_a_yield_point_is_bound(
         log.latency.yield_point.bind(lambda: None)
     content = large()
 
-    append_as_leader(log, memoryview(content), headers(content), leader_epoch=0, in_pieces=True)
+    append_as_leader(log, memoryview(content), header(content), leader_epoch=0, in_pieces=True)
 
     assert len(asked) == 2 * bound
     assert log.end_offset == 1

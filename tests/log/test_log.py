@@ -8,6 +8,7 @@ from tests.log.kit import (
     append,
     batch,
     decompression,
+    header,
     headers,
     new_log,
     offsets,
@@ -88,10 +89,8 @@ async def test_random_appends_in_a_thread_and_in_the_loop_write_the_same_log(
         )
         copy = bytearray(content)
         appended = append(log, content, epoch)
-        of_copy = headers(copy)
-        assert (
-            await append_in_thread(other, memoryview(copy), of_copy, leader_epoch=epoch) == appended
-        )
+        threaded = await append_in_thread(other, memoryview(copy), header(copy), leader_epoch=epoch)
+        assert threaded == appended
         other.high_watermark = other.end_offset
 
         assert copy == content
@@ -311,7 +310,7 @@ async def test_log_reports_rolls_start_offset_changes_new_settings_and_its_close
 
 async def test_an_awaited_commit_is_reported_once(autojump_clock, world):
     log, changes = new_log(world), []
-    append_as_leader(log, memoryview(content := batch(5)), headers(content), leader_epoch=0)
+    append_as_leader(log, memoryview(content := batch(5)), header(content), leader_epoch=0)
     log.on_change = changes.append
     log.await_commit(5)
     log.await_commit(3)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.log.kit import append, batch, headers, new_log, offsets, read_all
+from tests.log.kit import append, batch, header, new_log, offsets, read_all
 from trio_kafka.log.append import append_in_thread
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.durability.sync import close, sync
@@ -64,7 +64,7 @@ async def test_unwritten_rest_of_a_segment_file_is_cut_at_a_roll_in_a_thread(aut
     larger = batch(size=len(batch()))  # the rest of the segment has no room for it
 
     async with log.writer.turn("append"):
-        await append_in_thread(log, memoryview(larger), headers(larger), leader_epoch=0)
+        await append_in_thread(log, memoryview(larger), header(larger), leader_epoch=0)
 
     second = f"{2:020}.log"
     assert [segment.size for segment in log.segments] == [2 * len(batch()), len(larger)]

@@ -1,7 +1,7 @@
 import errno
 import re
 
-from tests.log.kit import append, batch, content_of, headers, new_log
+from tests.log.kit import append, batch, content_of, header, new_log
 from trio_kafka.log.append import append_in_thread
 from trio_kafka.log.durability.sync import sync
 from trio_kafka.log.unsynced_files import UnsyncedFiles
@@ -104,7 +104,7 @@ async def test_append_in_a_thread_writes_the_topic_id_too(autojump_clock, world)
     records = memoryview(bytearray(batch()))
 
     async with log.writer.turn("append"):
-        await append_in_thread(log, records, headers(records), leader_epoch=0)
+        await append_in_thread(log, records, header(records), leader_epoch=0)
 
     assert await content_of(log.directory, "partition.metadata") == b"content"
 

@@ -2,14 +2,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.records.batch import Record, encode_batch, read_header
 from trio_kafka.replication.append_queue import MOST_BYTES, MOST_ITEMS, AppendQueue, Queued
 
+HEADER = read_header(encode_batch([Record()]))
 DONE = KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
 
 def item(size: int) -> Queued:
     return Queued(
-        records=memoryview(bytes(size)), headers=(), leader_epoch=0, needs_all=False, since=0.0
+        batch=memoryview(bytes(size)), header=HEADER, leader_epoch=0, needs_all=False, since=0.0
     )
 
 
@@ -40,7 +42,7 @@ def test_popped_item_has_a_result_and_no_records() -> None:
     assert queue.pop(DONE) == 10
 
     assert one.result is DONE
-    assert len(one.records) == 0
+    assert len(one.batch) == 0
 
 
 @given(st.lists(st.none() | st.integers(0, 100)))
@@ -54,7 +56,7 @@ def test_queue_keeps_the_order_and_counts_items_and_bytes(steps: list[int | None
             assert queue.first is there[0]
             queue.pop(DONE)
             del there[0]
-        waiting = sum(len(one.records) for one in there)
+        waiting = sum(len(one.batch) for one in there)
         most = max(most, waiting)
         assert (len(queue), queue.bytes, queue.most_bytes) == (len(there), waiting, most)
 
@@ -62,7 +64,7 @@ def test_queue_keeps_the_order_and_counts_items_and_bytes(steps: list[int | None
 def test_item_counts_with_its_original_size_after_its_records_have_changed() -> None:
     queue, one = AppendQueue(), item(10)
     queue.push(one)
-    one.records = memoryview(bytes(1000))
+    one.batch = memoryview(bytes(1000))
 
     assert queue.pop(DONE) == 10
     assert queue.bytes == 0

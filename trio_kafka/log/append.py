@@ -1,7 +1,8 @@
-"""Appends to a log: place the batches, write them, take them over.
+"""Appends to a log: place the batch, write it, take it over.
 
-`place` checks the rules of the log and gives offsets. Then the batches are written. `take_over`
-moves the end of the log behind them. An append is whole or nothing.
+A leader appends one batch, a follower one or more. `place` checks the rules of the log and gives
+the leader's batch its offsets. Then the batches are written. `take_over` moves the end of the log
+behind them. An append is whole or nothing.
 The file operations of an append are performed in one of three ways: in the loop; in the loop in
     pieces, with a yield point between them; in a thread, for a slow directory. Meanwhile the log's
     writer blocks other appends, rolls and cuts. If the log is closed or fails meanwhile, nothing is
@@ -66,35 +67,35 @@ _appended: Final[Callable[[tuple[int, int, int, int, bool]], Appended]] = partia
 
 def append_as_leader(
     log: Log,
-    records: memoryview,
-    headers: Sequence[BatchHeader],
+    batch: memoryview,
+    header: BatchHeader,
     *,
     leader_epoch: int,
     now_ms: int | None = None,
     in_pieces: bool = False,
     check: AppendCheck | None = None,
 ) -> Appended:
-    """Give batches their offsets and the epoch, in place, and write them in the loop.
+    """Give a batch its offsets and the epoch, in place, and write it in the loop.
 
-    records: whole batches, validated, writable. headers: their headers, brought up to date.
+    batch: whole, validated, writable. header: its header, brought up to date.
     now_ms: the wall clock, if the caller has just read it.
-    in_pieces: call the yield point between the pieces of large batches.
-    check: of the only batch, in place of `ProducerState.check`.
+    in_pieces: call the yield point between the pieces of a large batch.
+    check: of the batch, in place of `ProducerState.check`.
     Raises KafkaError (nothing was written): MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, the errors of
     ProducerState.check, NOT_LEADER_OR_FOLLOWER if the log was closed; LogDirError.
     """
     if now_ms is None:
         now_ms = log.now_ms()
-    appended = place(log, records, headers, leader_epoch=leader_epoch, now_ms=now_ms, check=check)
+    appended = place(log, batch, header, leader_epoch=leader_epoch, now_ms=now_ms, check=check)
     if not appended.duplicate:
-        _write_now(log, records, headers, now_ms=now_ms, in_pieces=in_pieces)
+        _write_now(log, batch, (header,), now_ms=now_ms, in_pieces=in_pieces)
     return appended
 
 
 async def append_in_thread(
     log: Log,
-    records: memoryview,
-    headers: Sequence[BatchHeader],
+    batch: memoryview,
+    header: BatchHeader,
     *,
     leader_epoch: int,
     check: AppendCheck | None = None,
@@ -104,9 +105,9 @@ async def append_in_thread(
     The caller has a turn of `Log.writer`, so that no other task cuts, closes or syncs the log.
     """
     now_ms = log.now_ms()
-    appended = place(log, records, headers, leader_epoch=leader_epoch, now_ms=now_ms, check=check)
+    appended = place(log, batch, header, leader_epoch=leader_epoch, now_ms=now_ms, check=check)
     if not appended.duplicate:
-        await log.latency.run_in_threads(_writing(log, records, headers, now_ms=now_ms))
+        await log.latency.run_in_threads(_writing(log, batch, (header,), now_ms=now_ms))
     return appended
 
 
@@ -204,24 +205,25 @@ def _next_base(log: Log, headers: Sequence[BatchHeader]) -> int:
 
 def place(
     log: Log,
-    records: memoryview,
-    headers: Sequence[BatchHeader],
+    batch: memoryview,
+    header: BatchHeader,
     *,
     leader_epoch: int,
     now_ms: int,
     check: AppendCheck | None = None,
 ) -> Appended:
-    """Check the rules; write offsets, epoch and time of the append into the batches."""
-    config = log.config
-    size = len(records)
-    if size > config.max_message_bytes or size > config.segment_bytes:
-        check_sizes(size, headers, config)
-    append_time = config.message_timestamp_type == "LogAppendTime"
+    """Check the rules; write offset, epoch and time of the append into a leader's batch."""
+    config, size = log.config, len(batch)
+    if size > config.max_message_bytes:
+        message = f"batch of {size} bytes, want at most {config.max_message_bytes}"
+        raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, message)
+    if size > config.segment_bytes:
+        check_segment_size(size, config)
     repeated = None
     if check is not None:
-        repeated = check(log.producers, headers[0])
-    elif headers[0].producer_id >= 0 or len(headers) > 1:
-        repeated = check_producers(headers, log.producers)
+        repeated = check(log.producers, header)
+    elif header.producer_id >= 0:
+        repeated = check_producer(log.producers, header)
     if repeated is not None:
         return Appended(
             repeated.first_offset,
@@ -230,18 +232,14 @@ def place(
             log.start_offset,
             duplicate=True,
         )
-    first = offset = log.end_offset
-    position = 0
-    for header in headers:
-        STAMP.pack_into(records, position, offset, header.length, leader_epoch)
-        header.base_offset = offset
-        header.leader_epoch = leader_epoch
-        if append_time:
-            stamp_append_time(records, position, header, now_ms=now_ms)
-        offset += header.last_offset_delta + 1
-        position += header.length + LENGTH_END
-    stamped_ms = now_ms if append_time else _NO_TIME
-    return _appended((first, offset - 1, stamped_ms, log.start_offset, False))
+    first, stamped_ms = log.end_offset, _NO_TIME
+    STAMP.pack_into(batch, 0, first, header.length, leader_epoch)
+    header.base_offset, header.leader_epoch = first, leader_epoch
+    if config.message_timestamp_type == "LogAppendTime":
+        stamp_append_time(batch, 0, header, now_ms=now_ms)
+        stamped_ms = now_ms
+    last = first + header.last_offset_delta
+    return _appended((first, last, stamped_ms, log.start_offset, False))
 
 
 def take_over(
@@ -282,15 +280,6 @@ def take_over(
         log.wants_sync(log)
 
 
-def check_sizes(size: int, headers: Sequence[BatchHeader], config: LogConfig) -> None:
-    """Raise KafkaError: MESSAGE_TOO_LARGE for a batch, RECORD_LIST_TOO_LARGE for all together."""
-    for header in headers:
-        if header.length + LENGTH_END > config.max_message_bytes:
-            message = f"batch of {header.size} bytes, want at most {config.max_message_bytes}"
-            raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, message)
-    check_segment_size(size, config)
-
-
 def check_segment_size(size: int, config: LogConfig) -> None:
     """Raise KafkaError(RECORD_LIST_TOO_LARGE) for batches that exceed a segment together."""
     if size > config.segment_bytes:
@@ -298,17 +287,9 @@ def check_segment_size(size: int, config: LogConfig) -> None:
         raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, message)
 
 
-def check_producers(
-    headers: Sequence[BatchHeader], producers: ProducerState
-) -> ProducedBatch | None:
-    """Check that sequences and epochs are the next ones. Return the batch that these repeat.
+def check_producer(producers: ProducerState, header: BatchHeader) -> ProducedBatch | None:
+    """Check that sequence and epoch are the next ones. Return the batch that this one repeats.
 
     Raises KafkaError as `ProducerState.check`.
     """
-    for header in headers:
-        if header.producer_id < 0 or header.attributes & CONTROL:
-            continue
-        duplicate = producers.check(header)
-        if duplicate is not None:
-            return duplicate
-    return None
+    return None if header.attributes & CONTROL else producers.check(header)

@@ -5,7 +5,6 @@ A queued append has no offset yet: sequences, times and sizes are checked when i
 """
 
 from collections import deque
-from collections.abc import Sequence
 from typing import Final
 
 from attrs import field
@@ -25,14 +24,14 @@ MOST_BYTES: Final = 32 << 20
 class Queued:
     """One queued append. result: None until its turn.
 
-    records: a copy. work: to be done to it before it is written.
+    batch: a copy. work: to be done to it before it is written.
     leader_epoch: that of its arrival. If it changes, the client has got an error meanwhile.
     needs_all: enough replicas must be in sync, also at its turn.
     check: see `append_as_leader`; made at its turn.
     """
 
-    records: memoryview
-    headers: Sequence[BatchHeader]
+    batch: memoryview
+    header: BatchHeader
     leader_epoch: int
     needs_all: bool
     since: float
@@ -44,7 +43,7 @@ class Queued:
     @size.default
     def _(self) -> int:
         """Return the bytes that count for the bound: those of its arrival."""
-        return len(self.records)
+        return len(self.batch)
 
 
 @define(eq=False)
@@ -84,5 +83,5 @@ class AppendQueue:
         item = self._items.popleft()
         item.result = result
         self.bytes -= item.size
-        item.records = memoryview(b"")  # not needed while it waits for followers
+        item.batch = memoryview(b"")  # not needed while it waits for followers
         return item.size

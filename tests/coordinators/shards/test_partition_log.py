@@ -24,7 +24,13 @@ from trio_kafka.log.append import Appended
 from trio_kafka.log.read import read_bytes
 from trio_kafka.model import NodeId
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey, OffsetCommitValue
-from trio_kafka.records.batch import iterate_headers, read_records
+from trio_kafka.records.batch import (
+    Record,
+    encode_batch,
+    iterate_headers,
+    read_header,
+    read_records,
+)
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.control import Marker, read_marker
 from trio_kafka.replication.append_queue import Queued
@@ -40,7 +46,8 @@ def record(number: int, size: int = 0) -> CoordinatorRecord:
 
 
 def in_steps(log: PartitionLog, records: list[CoordinatorRecord], now_ms: int, atomic=True):
-    return whole(log.write(whole(log.encode(records, now_ms, atomic=atomic))))
+    written = whole(log.write(whole(log.encode(records, now_ms, atomic=atomic))))
+    return believed(log, written, len(records))
 
 
 def at_once(log: PartitionLog, records: list[CoordinatorRecord], now_ms: int) -> AppendReceipt:
@@ -175,7 +182,11 @@ async def test_queued_append_is_committed_after_its_execution(
     async with a_log() as log:
         moved: list[int] = []
         queued = Queued(
-            records=memoryview(b""), headers=[], leader_epoch=0, needs_all=True, since=0.0
+            batch=memoryview(b""),
+            header=read_header(encode_batch([Record()])),
+            leader_epoch=0,
+            needs_all=True,
+            since=0.0,
         )
         written = AppendReceipt(queued)
         log.watch(written, lambda: moved.append(1))

@@ -19,7 +19,7 @@ from trio_kafka.log.recovery.partition import open_log
 from trio_kafka.log.recovery.segment_loader import Recovery
 from trio_kafka.log.retention import delete_before
 from trio_kafka.log.truncate import truncate_to
-from trio_kafka.records.header import iterate_headers
+from trio_kafka.records.batch import read_header
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.protocols import PIECE
 from trio_kafka.world.real import RealWorld
@@ -606,9 +606,8 @@ async def test_a_file_is_not_closed_between_the_pieces_of_an_append(autojump_clo
     large = bytearray(batch(size=3 * PIECE))
     closed = []
 
-    header = [header for _, header in iterate_headers(large)]
     log.latency.yield_point.bind(lambda: closed.append(files.close_idle(1)))
-    append_as_leader(log, memoryview(large), header, leader_epoch=0, in_pieces=True)
+    append_as_leader(log, memoryview(large), read_header(large), leader_epoch=0, in_pieces=True)
 
     assert closed
     assert set(closed) == {0}
@@ -618,12 +617,13 @@ async def test_a_file_is_not_closed_between_the_pieces_of_an_append(autojump_clo
 async def test_file_is_not_closed_during_an_append_in_a_thread(autojump_clock, world):
     (log,) = logs_of(world, files := OpenFiles(), 1)
     content = batch()
-    headers = [header for _, header in iterate_headers(content)]
     closed = []
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(
-            partial(append_in_thread, log, memoryview(content), headers, leader_epoch=0)
+            partial(
+                append_in_thread, log, memoryview(content), read_header(content), leader_epoch=0
+            )
         )
         await trio.testing.wait_all_tasks_blocked()
         closed.append(files.close_idle(1))

@@ -11,6 +11,7 @@ from tests.introspect.waiting import chain, slow_disk, waiting
 from tests.replication.kit import batch as replica_batch
 from tests.replication.kit import new_partition
 from trio_kafka.model import NodeId
+from trio_kafka.records.batch import Record, encode_batch, read_header
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.isr import ACKS_ALL
 from trio_kafka.replication.leader.append import append
@@ -92,8 +93,8 @@ async def test_produce_with_acks_all_waits_for_the_followers_that_are_behind(wor
 async def test_queued_append_with_work_waits_for_that(world: World) -> None:
     partition, _ = new_partition(world, 1)
     item = Queued(
-        records=memoryview(bytes(5000)),
-        headers=(),
+        batch=memoryview(bytes(5000)),
+        header=read_header(encode_batch([Record()])),
         leader_epoch=0,
         needs_all=False,
         since=2.0,

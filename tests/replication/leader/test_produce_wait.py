@@ -7,6 +7,7 @@ from trio_kafka.log.append import Appended
 from trio_kafka.log.durability.sync import sync
 from trio_kafka.model import TopicPartition
 from trio_kafka.purgatory import Delayed
+from trio_kafka.records.batch import Record, encode_batch, read_header
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.leader.append import append, append_acknowledged
 from trio_kafka.replication.leader.produce_wait import NO_ACKS, ProduceWait, acknowledged
@@ -145,8 +146,8 @@ def queued(result=None) -> Queued:
     from trio_kafka.testing.simulation import fault_on, run_until_crash
     An append that waits for its turn, or had it."""
     return Queued(
-        records=memoryview(b""),
-        headers=(),
+        batch=memoryview(b""),
+        header=read_header(encode_batch([Record()])),
         leader_epoch=0,
         needs_all=False,
         since=0.0,

@@ -422,7 +422,7 @@ async def test_unexpected_error_of_an_append_does_not_affect_the_next_append(
     slow = Slow(world)
     await nursery.start(slow.appends.run)
     first, second = slow.append(), slow.append()
-    first.headers = None
+    first.header = None
 
     await slow.appends.wait_empty()
 

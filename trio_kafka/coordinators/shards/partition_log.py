@@ -110,10 +110,27 @@ class PartitionLog:
         return self._append(self._closed(body), now_ms)
 
     def _append(
-        self, encoded: Batch, now_ms: int, check: AppendCheck | None = None
+        self, encoded: Batch, now_ms: int | None = None, check: AppendCheck | None = None
     ) -> AppendReceipt | None:
-        """now_ms: time of the append, maybe later than that of the records."""
-        result, role = self._put(*encoded, now_ms, check), self.partition.role
+        """now_ms: time of the append, maybe later than that of the records. check: made now, and
+        again at the turn of a queued append.
+        """
+        partition, (batch, header) = self.partition, encoded
+        try:
+            if check is not None and (log := partition.leading) is not None:
+                check(log.producers, header)
+            result = append_own(
+                partition,
+                batch,
+                header,
+                acks=ACKS_ALL,
+                leader_epoch=self.leader_epoch,
+                now_ms=now_ms,
+                check=check,
+            )
+        except KafkaError as error:
+            raise as_coordinator(error) from error
+        role = partition.role
         if (
             type(result) is Appended
             and type(role) is Leading
@@ -143,29 +160,6 @@ class PartitionLog:
             producer = ProducerFields(origin.producer_id, origin.producer_epoch, 0)
             batch, header = self._closed(body, producer, TRANSACTIONAL)
         return self._append((batch, header), now_ms, origin.check)
-
-    def _put(
-        self,
-        batch: memoryview,
-        header: BatchHeader,
-        now_ms: int | None = None,
-        check: AppendCheck | None = None,
-    ) -> Appended | Queued:
-        """check: made now, and again at the turn of a queued append."""
-        try:
-            if check is not None and (log := self.partition.leading) is not None:
-                check(log.producers, header)
-            return append_own(
-                self.partition,
-                batch,
-                acks=ACKS_ALL,
-                leader_epoch=self.leader_epoch,
-                headers=[header],
-                now_ms=now_ms,
-                check=check,
-            )
-        except KafkaError as error:
-            raise as_coordinator(error) from error
 
     def open(self) -> EncodedBatch[AppendReceipt]:
         """See `ShardLog`."""
@@ -223,23 +217,21 @@ class PartitionLog:
     def _limit(self) -> int:
         return self.partition.settings.limits.max_message_bytes
 
-    def write(self, encoded: Iterable[Batch]) -> Steps[AppendReceipt]:
+    def write(self, encoded: Iterable[Batch]) -> Steps[AppendReceipt | None]:
         """See `ShardLog`. The commit of the last batch is the commit of all.
 
         Raises PartlyWrittenError if a later batch is refused: the log then holds a part of the
         event.
         """
         written = None
-        for batch, header in encoded:
+        for number, each in enumerate(encoded):
             yield  # a batch may have a megabyte
             try:
-                written = AppendReceipt(self._put(batch, header))
+                written = self._append(each)
             except KafkaError as error:
-                if written is None:
+                if not number:
                     raise
                 raise PartlyWrittenError(str(error)) from error
-        if written is None:
-            raise ValueError("no batches to write")
         return written
 
     def committed(self, written: AppendReceipt) -> bool:

@@ -130,7 +130,8 @@ class ShardLog(Protocol):
         """Return the argument of `write`: one batch if `atomic`. Raises KafkaError: refused."""
 
     def write(self, encoded: Any) -> Steps[Any]:
-        """Append encoded records, now or in a queue, one batch a step. Return what was written.
+        """Append encoded records, now or in a queue, one batch a step. Returns as
+        `OpenBatch.append`.
 
         Raises KafkaError: refused, nothing is appended.
         """

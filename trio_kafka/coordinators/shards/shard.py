@@ -217,7 +217,8 @@ class Shard(Generic[M]):
                 if self._steps is steps:  # else it was unloaded
                     self._steps = None
             elif self._follow_ups:
-                self._steps = self._perform(self._follow_ups.popleft()(self._now_ms()))
+                now_ms = self._now_ms()
+                self._steps = self._perform(self._follow_ups.popleft()(now_ms), now_ms)
             else:
                 self._take(*self._turns.popleft())
             if self._elapsed() >= ends:
@@ -243,9 +244,10 @@ class Shard(Generic[M]):
         The shard is loaded again if either fails.
         """
         self._taken += 1
+        now_ms = int(self._wall() * 1000)
         try:
             try:
-                effects = event(self.machine, reply, int(self._wall() * 1000))
+                effects = event(self.machine, reply, now_ms)
             except KafkaError as error:
                 effects = Effects([], [(reply, error.as_value())])
             except InvariantError:
@@ -254,7 +256,7 @@ class Shard(Generic[M]):
                 self._answer([(reply, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))])
                 raise
             if isinstance(effects, Effects):
-                self._steps = self._perform(effects)
+                self._steps = self._perform(effects, now_ms)
             else:
                 self._steps = self._take_in_steps(effects, reply)
         except InvariantError:
@@ -281,13 +283,13 @@ class Shard(Generic[M]):
         except Exception:
             self._answer([(reply, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))])
             raise
-        rest = self._perform(effects)
+        rest = self._perform(effects, self._now_ms())
         if rest is not None:
             yield from rest
 
     # Effects
 
-    def _perform(self, effects: Effects) -> Steps[None] | None:
+    def _perform(self, effects: Effects, now_ms: int) -> Steps[None] | None:
         """Set the timers, append the records, complete the replies: the one path of all effects.
 
         Return the steps that are left where there is more than fits into one.
@@ -301,11 +303,11 @@ class Shard(Generic[M]):
         if timers:
             self.keyed_timers.apply(timers)
         records, written = effects.records, None
-        if (records or self._accumulator.effects) and self._accumulate(effects):
+        if (records or self._accumulator.effects) and self._accumulate(effects, now_ms):
             return None
         if records:
             try:
-                written = self.log.append(records, self._now_ms())
+                written = self.log.append(records, now_ms)
             except KafkaError as error:
                 self._refuse(effects, error)
                 return None
@@ -348,7 +350,7 @@ class Shard(Generic[M]):
             if number:
                 yield
             self.keyed_timers.apply(timers)
-        if self._accumulate(effects):
+        if self._accumulate(effects, self._now_ms()):
             return
         records, written = effects.records, None
         if records:
@@ -373,7 +375,7 @@ class Shard(Generic[M]):
             if effects.committed is not None:
                 self._follow_ups.append(effects.committed)
 
-    def _accumulate(self, effects: Effects) -> bool:
+    def _accumulate(self, effects: Effects, now_ms: int) -> bool:
         """Add the effects to the batch that stays open for further events, and replay them.
 
         Return False if there is no such batch, or if it has no room for them: it is written then.
@@ -382,7 +384,7 @@ class Shard(Generic[M]):
         if not (accumulator.effects or (effects.records and self._is_lingering())):
             return False
         try:
-            while not accumulator.add(effects, self._now_ms()):
+            while not accumulator.add(effects, now_ms):
                 if not accumulator.is_open:
                     return False
                 self._flush()
@@ -489,7 +491,7 @@ class Shard(Generic[M]):
         if read is not None:
             self._commits.hold(read, Effects())
         effects = yield from self.machine.loaded(self._now_ms())
-        rest = self._perform(effects)
+        rest = self._perform(effects, self._now_ms())
         if rest is not None:
             yield from rest
 

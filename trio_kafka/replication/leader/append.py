@@ -20,7 +20,7 @@ from trio_kafka.log.verification import Guard
 from trio_kafka.metadata.names import is_internal
 from trio_kafka.pending import Eventual
 from trio_kafka.records.compression import TooLargeError
-from trio_kafka.records.header import LENGTH_END, TRANSACTIONAL, BatchHeader, iterate_headers
+from trio_kafka.records.header import LENGTH_END, TRANSACTIONAL, BatchHeader, read_header
 from trio_kafka.records.validate import NoBatchError, check_produce
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.isr import ACKS_ALL, check_enough
@@ -120,7 +120,7 @@ def append(
         if work is not None:
             return _append_validated(partition, log, batch, header, work, acks=acks, check=check)
     return _append(
-        partition, log, batch, [header], now_ms=now_ms, acks=acks, in_pieces=True, check=check
+        partition, log, batch, header, now_ms=now_ms, acks=acks, in_pieces=True, check=check
     )
 
 
@@ -138,14 +138,14 @@ def _append_validated(
     refined = work.at_once(batch, header)
     if refined is None:
         queued = _join_queue(
-            partition, batch, [header], acks=acks, work=work, in_pieces=True, check=check
+            partition, batch, header, acks=acks, work=work, in_pieces=True, check=check
         )
         if queued is not None:
             return queued
         refined = _validated_without_queue(batch, header, work)
     batch, header = refined
     return _append(
-        partition, log, batch, [header], now_ms=work.now_ms, acks=acks, in_pieces=True, check=check
+        partition, log, batch, header, now_ms=work.now_ms, acks=acks, in_pieces=True, check=check
     )
 
 
@@ -168,20 +168,20 @@ def _validated_without_queue(
 
 def append_own(
     partition: Partition,
-    records: memoryview,
+    batch: memoryview,
+    header: BatchHeader | None = None,
     *,
     acks: int,
     leader_epoch: int = NO_EPOCH,
-    headers: list[BatchHeader] | None = None,
     now_ms: int | None = None,
     check: AppendCheck | None = None,
 ) -> Appended | Queued:
-    """Append batches of this broker (coordinators, markers), without checks of their records.
+    """Append a batch of this broker (coordinators, markers), without checks of its records.
 
+    header: None: it is read.
     leader_epoch: that of the writing coordinator; an older one is rejected.
-    headers: headers of the batches; None: they are read.
     now_ms: the wall clock, if the caller has just read it.
-    check: of the only batch, see `append_as_leader`.
+    check: of the batch, see `append_as_leader`.
     """
     partition.topic_metrics.produces += 1
     role = partition.role
@@ -191,18 +191,18 @@ def append_own(
         log = partition.local_log(leader_epoch)
     if acks == ACKS_ALL and len(partition.isr) < partition.settings.min_insync_replicas:
         check_enough(len(partition.isr), partition.minimum)
-    if headers is None:
-        headers = [header for _, header in iterate_headers(records)]
+    if header is None:
+        header = read_header(batch)
     if now_ms is None:
         now_ms = log.now_ms()
-    return _append(partition, log, records, headers, now_ms=now_ms, acks=acks, check=check)
+    return _append(partition, log, batch, header, now_ms=now_ms, acks=acks, check=check)
 
 
 def _append(
     partition: Partition,
     log: Log,
-    records: memoryview,
-    headers: list[BatchHeader],
+    batch: memoryview,
+    header: BatchHeader,
     *,
     now_ms: int,
     acks: int,
@@ -210,18 +210,15 @@ def _append(
     check: AppendCheck | None = None,
 ) -> Appended | Queued:
     if log.writer.blocked_by or not log.latency.calm:
-        queued = _join_queue(
-            partition, records, headers, acks=acks, in_pieces=in_pieces, check=check
-        )
+        queued = _join_queue(partition, batch, header, acks=acks, in_pieces=in_pieces, check=check)
         if queued is not None:
             return queued
-    epoch = partition.leader_epoch
     try:
         appended = append_as_leader(
             log,
-            records,
-            headers,
-            leader_epoch=epoch,
+            batch,
+            header,
+            leader_epoch=partition.leader_epoch,
             now_ms=now_ms,
             in_pieces=in_pieces,
             check=check,
@@ -229,8 +226,8 @@ def _append(
     except LogDirError as error:
         raise partition.storage_error(error) from error
     metrics = partition.topic_metrics
-    metrics.bytes_in += len(records)
-    metrics.records_in += appended.last_offset - appended.first_offset + 1
+    metrics.bytes_in += len(batch)
+    metrics.records_in += header.last_offset_delta + 1
     if len(partition.isr) == 1 == partition.settings.min_insync_replicas:
         log.commit_own()  # as `advance` does in that case
     else:
@@ -241,8 +238,8 @@ def _append(
 
 def _join_queue(
     partition: Partition,
-    records: memoryview,
-    headers: list[BatchHeader],
+    batch: memoryview,
+    header: BatchHeader,
     *,
     acks: int,
     work: RecordValidation | None = None,
@@ -251,8 +248,8 @@ def _join_queue(
 ) -> Queued | None:
     """Queue an append, see `QueuedAppends.join`."""
     item = Queued(
-        records=records,
-        headers=headers,
+        batch=batch,
+        header=header,
         leader_epoch=partition.leader_epoch,
         needs_all=acks == ACKS_ALL,
         since=trio.current_time(),

@@ -108,9 +108,7 @@ def append_marker(partition: Partition, marker: TransactionMarker) -> Eventual[A
     now_ms = partition.local_log().now_ms()
     batch, header = marker_batch(marker, now_ms)
     check = partial(check_marker, marker.coordinator_epoch, marker.transaction_version)
-    appended = append_own(
-        partition, batch, acks=ACKS_ALL, headers=[header], now_ms=now_ms, check=check
-    )
+    appended = append_own(partition, batch, header, acks=ACKS_ALL, now_ms=now_ms, check=check)
     return wait_for(partition, appended, ACKS_ALL, TIMEOUT_S)
 
 

@@ -86,7 +86,7 @@ class QueuedAppends:
             writing = self._begin(self._nursery, partition, log.latency)
         queue = writing.queue
         self._check_room(partition, queue, item.size)
-        item.records = self._copied(item.records, in_pieces)
+        item.batch = self._copied(item.batch, in_pieces)
         self._check_room(partition, queue, item.size)  # others may have joined
         queue.push(item)
         self._bytes += item.size
@@ -175,8 +175,8 @@ class QueuedAppends:
                     check_enough(len(partition.isr), partition.minimum)
                 return await append_in_thread(
                     log,
-                    item.records,
-                    item.headers,
+                    item.batch,
+                    item.header,
                     leader_epoch=item.leader_epoch,
                     check=item.check,
                 )
@@ -192,15 +192,14 @@ class QueuedAppends:
 
     async def _refine(self, item: Queued, work: RecordValidation) -> None:
         with trio.move_on_at(item.since + REFINED_WITHIN_S) as scope:
-            records, header = await work.in_turn(
-                self._world, self._decompression, item.records, item.headers[0]
+            item.batch, item.header = await work.in_turn(
+                self._world, self._decompression, item.batch, item.header
             )
         if scope.cancelled_caught:
             raise KafkaError(
                 ErrorCode.REQUEST_TIMED_OUT,
                 f"records not checked within {REFINED_WITHIN_S:.0f} s: send smaller batches",
             )
-        item.records, item.headers = records, [header]
 
     # Figures
 
@@ -244,7 +243,7 @@ async def _locked(partition: Partition) -> AsyncIterator[Log]:
 
 def _count(metrics: TopicMetrics, item: Queued, result: Appended | KafkaError) -> None:
     if isinstance(result, Appended):
-        metrics.bytes_in += len(item.records)
+        metrics.bytes_in += len(item.batch)
         metrics.records_in += result.last_offset - result.first_offset + 1
     else:
         metrics.count_failed_produce(result.code)
