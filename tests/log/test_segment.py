@@ -1,6 +1,6 @@
 import pytest
 
-from tests.log.kit import append, batch, content_of, fill, headers, new_log
+from tests.log.kit import append, batch, content_of, fill, header, headers, new_log
 from trio_kafka.errors import InvariantError
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.durability.sync import sync
@@ -14,7 +14,7 @@ def filled(world, count=300, interval=200):
     for number in range(count):
         content = batch(base_offset=1000 + number, timestamp=100 + (number * 7) % 50)
         position = segment.write(content, None)
-        segment.wrote(position, headers(content), interval)
+        segment.wrote(position, header(content), interval)
     return segment
 
 
@@ -27,17 +27,15 @@ async def test_index_entry_is_added_for_each_interval_of_bytes(autojump_clock, w
     assert segment.offsets.last == (1009, 9 * size)
 
 
-async def test_append_that_does_not_end_the_file_breaks_the_invariant(autojump_clock, world):
+async def test_file_that_does_not_end_behind_an_append_breaks_the_invariant(autojump_clock, world):
     segment = filled(world, count=1)
     content = batch(base_offset=1001)
     position = segment.write(content, None)
 
-    with pytest.raises(InvariantError):
-        segment.wrote(position, headers(content), 200, grown_by=len(content) + 1)
+    with pytest.raises(InvariantError, match=rf"want {position + 1} after"):
+        segment.check_end(position + 1)
 
-    assert segment.find_recent(1001) is None
-    segment.wrote(position, headers(content), 200, grown_by=len(content))
-    assert segment.find_recent(1001) is not None
+    segment.check_end(position + len(content))
 
 
 async def test_every_offset_is_found_in_a_growing_and_in_a_sealed_segment(autojump_clock, world):

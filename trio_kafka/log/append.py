@@ -190,6 +190,8 @@ def _writing(
                 yield from log.unsynced.write_name()
         except OSError as error:
             log.fail(error)
+        if not (log.failed or log.closed):
+            segment.check_end(position + len(records))
         take_over(log, segment, records, headers=headers, written_at=position)
 
 
@@ -256,9 +258,9 @@ def take_over(
     """
     if log.failed or log.closed:
         log.refuse()
-    segment.wrote(written_at, headers, log.config.index_interval_bytes, grown_by=len(records))
-    epochs, position = log.epochs, 0
+    epochs, position, interval = log.epochs, 0, log.config.index_interval_bytes
     for header in headers:
+        segment.wrote(written_at + position, header, interval)
         if header.leader_epoch != epochs.latest:
             epochs.assign(header.leader_epoch, header.base_offset)
             if log.unsynced.is_nameless:  # before the first answer; later syncs write it

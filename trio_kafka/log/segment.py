@@ -28,7 +28,7 @@ from trio_kafka.log.index.time import NO_TIMESTAMP, TimeIndex
 from trio_kafka.log.index.transaction import TransactionIndex
 from trio_kafka.log.scan.walk import BULK, walk
 from trio_kafka.log.segment_file import SegmentFile
-from trio_kafka.records.header import BatchHeader
+from trio_kafka.records.header import LENGTH_END, BatchHeader
 from trio_kafka.world.protocols import Buffer, Directory
 
 LAST_RELATIVE: Final = (1 << 31) - 1
@@ -146,40 +146,27 @@ class Segment(SegmentFile):
         for index, kind in zip(self._indexes, INDEX_FILES, strict=True):
             index.rename(offset_file(self.base_offset, kind) + suffix)
 
-    def wrote(
-        self,
-        position: int,
-        headers: Sequence[BatchHeader],
-        index_interval_bytes: int,
-        *,
-        grown_by: int | None = None,
-    ) -> None:
-        """Take over batches that were written, or found, at `position`: timestamps and indexes.
-
-        grown_by: bytes of an append. Raises InvariantError unless they end the file.
-        """
-        if grown_by is not None:
-            file = self._file
-            end = file.size if file is not None else self._size
-            if end - position != grown_by:
-                text = f"the file grew by {end - position} bytes, want {grown_by}"
-                raise InvariantError(f"{self.directory.path}: {text}")
-        recent = self._recent
-        for header in headers:
-            last = header.base_offset + header.last_offset_delta
-            if header.max_timestamp > self.max_timestamp:
-                self.max_timestamp = header.max_timestamp
-                self.max_timestamp_offset = last
-            if self._since_index > index_interval_bytes:
-                self._index(last, position)
-            size = header.length + 12
-            self._since_index += size
-            recent.append((last, header.base_offset, position))
-            position += size
+    def wrote(self, position: int, header: BatchHeader, index_interval_bytes: int) -> None:
+        """Take over a batch that was written, or found, at `position`: timestamps and indexes."""
+        last = header.base_offset + header.last_offset_delta
+        if header.max_timestamp > self.max_timestamp:
+            self.max_timestamp, self.max_timestamp_offset = header.max_timestamp, last
         if self.rolling_timestamp is None:
             self.rolling_timestamp = self.max_timestamp
+        if self._since_index > index_interval_bytes:
+            self._index(last, position)
+        self._since_index += header.length + LENGTH_END
+        recent = self._recent
+        recent.append((last, header.base_offset, position))
         if len(recent) >= 2 * _RECENT:
             del recent[:-_RECENT]
+
+    def check_end(self, end: int) -> None:
+        """Raise InvariantError unless the file ends at `end`, as nothing else may grow it."""
+        if self.size != end:
+            raise InvariantError(
+                f"{self.directory.path}: a file of {self.size} bytes, want {end} after an append"
+            )
 
     def _index(self, last_offset: int, position: int) -> None:
         self.offsets.append(last_offset, position)

@@ -57,7 +57,7 @@ def test_new_segment_has_the_files_of_a_segment_made_by_appends(count: int) -> N
     segment = run_now(Segment.create(new_directory(), 1000, 0))
     position = 0
     for batch in result:
-        segment.wrote(position, [header_of(batch)], 200)
+        segment.wrote(position, header_of(batch), 200)
         position += len(batch)
     run_now(segment.write_indexes())
 

@@ -92,7 +92,7 @@ def checking(
     def take(at: int, header: BatchHeader) -> object:
         if not checked.accepts(header) or not segment.reaches(header.last_offset):
             return STOP
-        segment.wrote(at, (header,), index_interval_bytes)
+        segment.wrote(at, header, index_interval_bytes)
         see(at, header)
         checked.note(header)
         return None
