@@ -84,7 +84,7 @@ class Attacked:
         return int(line.split()[1]) << 10
 
     def wait_for_bystander(self) -> None:
-        """Return when the bystander has one more answer: an attack may be over at once."""
+        """Return when the bystander has one more answer."""
         seen = len(self.bystander.stalls_s)
         while len(self.bystander.stalls_s) <= seen and self.bystander.error is None:
             time.sleep(_PAUSE_S)
@@ -124,6 +124,8 @@ def attacked_broker(
         attacked = Attacked(broker, Bystander(processor_clock(broker.process.pid)))
         with watched(attacked):
             yield attacked
+            if not attacked.bystander.stalls_s:  # the attack was over at once
+                attacked.wait_for_bystander()
         stalls = attacked.bystander
         peak = attacked.peak_resident_bytes
         print(

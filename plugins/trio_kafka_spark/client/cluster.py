@@ -5,7 +5,6 @@ broker says that it is not the leader any more. One connection to each broker, o
 Not safe for several threads at once; nothing here is pickled.
 """
 
-import re
 import ssl
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -22,7 +21,7 @@ from trio_kafka.protocol.messages.k03_metadata import (
 )
 from trio_kafka.protocol.schema import message_of
 from trio_kafka_spark.client.connection import BrokerConnectionError, Connection, login_of
-from trio_kafka_spark.client.errors import OptionError, UnknownTopicError
+from trio_kafka_spark.client.errors import UnknownTopicError
 from trio_kafka_spark.client.metadata import Metadata, PartitionLeader, Topic
 from trio_kafka_spark.client.offsets import find_offsets
 from trio_kafka_spark.client.retry import Attempts, is_retriable, named, rejected
@@ -75,8 +74,8 @@ class Cluster:
         """Partitions of these topics, in order; topics that do not exist are absent.
 
         names: None for all topics, without internal ones if `exclude.internal.topics` is true, the
-        default. create: ask the broker to create what is
-        missing, as producers do, and wait until it has leaders.
+        default. create: ask the broker to create what is missing, as producers do, and wait until
+        it has leaders.
         """
         if names is not None and not names:
             return {}
@@ -92,22 +91,6 @@ class Cluster:
             topic.name: sorted(topic.partitions)
             for topic in topics
             if topic.error == 0 and (names is not None or not self._is_excluded(topic))
-        }
-
-    def topics_matching(self, pattern: str) -> dict[str, list[int]]:
-        """Partitions of the topics whose whole name matches.
-
-        pattern: a regular expression as Java's, as far as Python's `re` has the same.
-        """
-        try:
-            compiled = re.compile(pattern)
-        except re.error as error:
-            raise OptionError("subscribePattern", f"is no regular expression: {error}") from None
-        attempts = self._attempts("Metadata", self.settings.api_timeout_ms)
-        return {
-            topic.name: sorted(topic.partitions)
-            for topic in self._ask_metadata(None, attempts, create=False)
-            if topic.error == 0 and compiled.fullmatch(topic.name) and not self._is_excluded(topic)
         }
 
     def _is_excluded(self, topic: Topic) -> bool:
@@ -165,41 +148,6 @@ class Cluster:
     def forget(self, topic: str) -> None:
         """Ask for the topic's metadata again before its next use: a leader has changed."""
         self._metadata.forget(topic)
-
-    def ask_leader(
-        self,
-        tp: TopicPartition,
-        request: Request[A],
-        *,
-        error_of: Callable[[A], int] = lambda _: 0,
-        timeout_ms: int | None = None,
-    ) -> A:
-        """The answer of a partition's leader. Lost connections and new leaders are retried.
-
-        error_of: finds the partition's error code in an answer; 0 ends the attempts.
-        """
-        name = message_of(type(request)).name
-        attempts = self._attempts(f"{name} of {tp}", timeout_ms or self.settings.api_timeout_ms)
-        while True:
-            try:
-                connection = self.leader(tp, idle=True)
-            except BrokerConnectionError as error:
-                attempts.failed(error)
-                continue
-            try:
-                answer = connection.ask(request)
-            except BrokerConnectionError as error:
-                self.drop(connection)
-                reason: object = error
-            else:
-                code = error_of(answer)
-                if not code:
-                    return answer
-                if not is_retriable(code):
-                    raise rejected(f"{name} of {tp} at broker {connection.endpoint}", code)
-                reason = f"{named(code)} from {connection}"
-            self.forget(tp.topic)
-            attempts.failed(reason)
 
     def ask_any(
         self, request: Request[A], *, timeout_ms: int | None = None, at_most: int | None = None

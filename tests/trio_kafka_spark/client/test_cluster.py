@@ -10,12 +10,10 @@ from tests.trio_kafka_spark.client.scripted import (
     offsets_answer,
     scripted,
 )
-from tests.trio_kafka_spark.client.test_connection import offsets_of
 from trio_kafka.model import Endpoint, TopicPartition
 from trio_kafka.protocol.messages.k01_fetch import FetchRequest
 from trio_kafka.protocol.messages.k02_list_offsets import (
     ListOffsetsRequest,
-    ListOffsetsResponse,
 )
 from trio_kafka.protocol.messages.k03_metadata import (
     MetadataRequest,
@@ -25,7 +23,7 @@ from trio_kafka.protocol.messages.k03_metadata import (
 from trio_kafka.testing.processes import BrokerProcess, unused_port
 from trio_kafka_spark.client.cluster import LATEST, Cluster
 from trio_kafka_spark.client.connection import BrokerConnectionError
-from trio_kafka_spark.client.errors import OptionError, SourceError, UnknownTopicError
+from trio_kafka_spark.client.errors import SourceError, UnknownTopicError
 from trio_kafka_spark.client.settings import ClientSettings
 
 TP = TopicPartition("t", 0)
@@ -52,8 +50,6 @@ def test_topics_are_listed_with_their_partitions_and_unknown_topics_are_absent(
         assert cluster.topics([]) == {}
         everything = cluster.topics()
         assert (everything["cluster-a"], everything["cluster-b"]) == ([0, 1, 2], [0])
-        assert cluster.topics_matching("cluster-[ab]") == {"cluster-a": [0, 1, 2], "cluster-b": [0]}
-        assert cluster.topics_matching("cluster") == {}
 
 
 def test_a_missing_topic_is_created_only_on_request(shared_broker: BrokerProcess) -> None:
@@ -63,7 +59,7 @@ def test_a_missing_topic_is_created_only_on_request(shared_broker: BrokerProcess
         assert cluster.topics(["cluster-new"], create=True) == {"cluster-new": [0]}
 
 
-def test_internal_topics_are_left_out_of_patterns_unless_the_setting_allows_them() -> None:
+def test_internal_topics_are_left_out_unless_named_or_allowed_by_the_setting() -> None:
     def internal(_request: Any) -> Any:
         answer = broker.metadata()
         [topic] = answer.topics
@@ -72,18 +68,10 @@ def test_internal_topics_are_left_out_of_patterns_unless_the_setting_allows_them
 
     with scripted({MetadataRequest: internal}) as broker:
         with Cluster(quick(broker.endpoint)) as cluster:
-            assert (cluster.topics(), cluster.topics_matching(".*")) == ({}, {})
+            assert cluster.topics() == {}
             assert cluster.topics(["t"]) == {"t": [0]}
         with Cluster(quick(broker.endpoint, exclude_internal_topics=False)) as cluster:
-            assert cluster.topics() == cluster.topics_matching("t") == {"t": [0]}
-
-
-def test_an_invalid_subscribe_pattern_is_refused_by_option_name() -> None:
-    with (
-        Cluster(quick(Endpoint("a", 1))) as cluster,
-        pytest.raises(OptionError, match="subscribePattern: is no regular expression"),
-    ):
-        cluster.topics_matching("(")
+            assert cluster.topics() == {"t": [0]}
 
 
 def test_the_next_bootstrap_server_is_used_if_the_first_is_down() -> None:
@@ -222,35 +210,9 @@ def test_after_a_failed_connection_the_leader_is_looked_up_again() -> None:
             assert cluster.leader(TP).endpoint == broker.endpoint
 
 
-def test_a_request_is_sent_to_the_leader_or_to_any_broker() -> None:
+def test_a_request_is_sent_to_any_broker() -> None:
     with scripted() as broker, Cluster(quick(broker.endpoint)) as cluster:
         assert cluster.ask_any(MetadataRequest(None)).topics
-        assert cluster.ask_leader(TP, offsets_of()).topics[0].partitions[0].offset == 100
-
-
-def test_a_request_to_a_leader_is_repeated_until_the_partition_error_is_not_retriable() -> None:
-    def error_of(answer: ListOffsetsResponse) -> int:
-        return answer.topics[0].partitions[0].error_code
-
-    codes: list[Any] = [6, CLOSE, 75, 0, 29]
-
-    def answer(request: ListOffsetsRequest) -> Any:
-        code = codes.pop(0)
-        if code is CLOSE:
-            return CLOSE
-        found = offsets_answer(request)
-        found.topics[0].partitions[0].error_code = code
-        return found
-
-    with (
-        scripted({ListOffsetsRequest: answer}) as broker,
-        Cluster(quick(broker.endpoint)) as cluster,
-    ):
-        found = cluster.ask_leader(TP, offsets_of(), error_of=error_of)
-        assert (error_of(found), len(codes)) == (0, 1)
-        assert len(broker.requests(MetadataRequest)) == 4
-        with pytest.raises(SourceError, match=f"ListOffsets.* of t-0 at broker {broker.endpoint}"):
-            cluster.ask_leader(TP, offsets_of(), error_of=error_of)
 
 
 def test_a_top_level_error_of_a_response_is_retried_or_raised() -> None:
