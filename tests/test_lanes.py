@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 def longs(values):
     """The parameters that `make test` leaves out."""
-    return [one.values for one in values if getattr(one, "marks", ())]
+    return [value.values for value in values if getattr(value, "marks", ())]
 
 
 def test_parameters_not_kept_for_the_short_suite_are_marked_long() -> None:

@@ -79,7 +79,7 @@ async def sync(
         group,
         joined.generation_id,
         joined.member_id,
-        assignments=[SyncGroupRequestAssignment(*one) for one in (assignments or {}).items()],
+        assignments=[SyncGroupRequestAssignment(*item) for item in (assignments or {}).items()],
         **fields,
     )
     answer: SyncGroupResponse = await client.ask(request, chosen)

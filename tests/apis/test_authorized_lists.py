@@ -215,7 +215,10 @@ async def test_produce_writes_only_to_authorized_topics(
             if partition.at.topic in (MINE, OTHERS)
         }
 
-    assert [(one.error_code, one.base_offset) for one in parts_of(answer)] == [(DENIED, -1), (0, 1)]
+    assert [(part.error_code, part.base_offset) for part in parts_of(answer)] == [
+        (DENIED, -1),
+        (0, 1),
+    ]
     assert ends == {MINE: 2, OTHERS: 1}
 
 
@@ -246,7 +249,7 @@ async def test_a_transactional_batch_needs_permission_on_its_transactional_id(
             data = [k00.PartitionProduceData(0, batch(b"x", **fields))]
             topics = [k00.TopicProduceData(MINE, partition_data=data)]
             answer = await served.ask(k00.ProduceRequest(transactional_id, -1, 9, topics), 12)
-            result += [one.error_code for one in parts_of(answer)]
+            result += [part.error_code for part in parts_of(answer)]
 
     assert result[:2] == [code, code]
     assert result[2] != code
@@ -277,8 +280,8 @@ async def test_fetch_reads_only_authorized_topics(autojump_clock: MockClock, ver
         assert (other.error_code, values_of(other)) == (DENIED, [])
         assert (own.error_code, values_of(own)) == (0, [b"mine"])
     assert begun.session_id
-    assert [one.error_code for one in partitions_of(polled)] == [DENIED, 0]
-    assert [one.error_code for one in partitions_of(denied)] == [DENIED]
+    assert [partition.error_code for partition in partitions_of(polled)] == [DENIED, 0]
+    assert [partition.error_code for partition in partitions_of(denied)] == [DENIED]
 
 
 async def test_a_fetch_session_reads_nothing_after_its_permission_is_revoked(

@@ -618,6 +618,6 @@ def figure_of(name: str, value: float | str | bool | None) -> TreeFigure:
 def test_encode_row_gives_the_same_bytes_as_the_message_encoder(
     depth: int, name: str, figures: dict[str, float | str | bool | None]
 ) -> None:
-    row = TreeRow(depth, "part", name, [figure_of(*one) for one in figures.items()])
+    row = TreeRow(depth, "part", name, [figure_of(*item) for item in figures.items()])
 
     assert encode_row(depth, Node(name, "part", lambda: figures)) == to_bytes(row, 0)

@@ -43,9 +43,9 @@ def names(count: int) -> list[str]:
         lambda names: DescribeGroupsRequest(["one"] * len(names)),
         ConsumerGroupDescribeRequest,
         lambda names: FindCoordinatorRequest(coordinator_keys=names),
-        lambda names: LeaveGroupRequest("g", members=[MemberIdentity(one) for one in names]),
+        lambda names: LeaveGroupRequest("g", members=[MemberIdentity(name) for name in names]),
         lambda names: JoinGroupRequest(
-            "g", 10_000, 10_000, protocols=[JoinGroupRequestProtocol(one, b"") for one in names]
+            "g", 10_000, 10_000, protocols=[JoinGroupRequestProtocol(name, b"") for name in names]
         ),
     ],
     ids=["DeleteGroups", "DescribeGroups", "again", "ConsumerGroups", "Find", "Leave", "Join"],

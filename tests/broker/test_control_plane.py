@@ -58,7 +58,7 @@ async def test_control_plane_serves_every_api(autojump_clock: MockClock) -> None
         answer = await client.ask(ApiVersionsRequest("t", "1"), 3)
 
         listed = set(installed_apis().names) - TELEMETRY  # these with a subscription
-        assert {one.api_key for one in answer.api_keys} == listed
+        assert {api_key.api_key for api_key in answer.api_keys} == listed
         await served.create_topic("t")
         assert (await produce(client, "t", batch(b"x"))).error_code == 0
 
@@ -122,7 +122,9 @@ async def test_control_plane_serves_while_all_handlers_and_the_queue_of_the_data
         clients = [await connect(world.network, served.broker.endpoint) for _ in range(4)]
         for one in clients:
             await one.send(request_frame(WaitRequest(1), 0))
-        await until(lambda: any(one.figures()["waiting_for_room"] for one in processors))
+        await until(
+            lambda: any(processor.figures()["waiting_for_room"] for processor in processors)
+        )
 
         with trio.fail_after(1):
             await client.ask(ApiVersionsRequest("t", "1"), 3)

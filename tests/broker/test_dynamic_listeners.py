@@ -69,7 +69,7 @@ async def test_new_listener_is_not_advertised_before_the_next_start(
             await listen(served, TWO)
             async with served.connect("IN") as client:
                 metadata = await client.ask(MetadataRequest([]), 12)
-            found = [(one.host, one.port) for one in metadata.brokers]
+            found = [(broker.host, broker.port) for broker in metadata.brokers]
             brokers.append(found == [("127.0.0.1", served.broker.endpoints["IN"].port)])
             (told,) = (await served.ask(MetadataRequest([]), 12)).brokers
             assert told.port == served.broker.endpoint.port
@@ -356,7 +356,7 @@ async def test_number_of_processors_of_a_new_listener_follows_its_own_setting(
         assert await alter(served, BROKER, "1", *changes) == OK
 
         def sizes() -> list[int]:
-            return [len(one.processors) for one in served.broker.plane.listeners.values()]
+            return [len(listener.processors) for listener in served.broker.plane.listeners.values()]
 
         await until(lambda: sizes() == [3, 5])
         assert await alter(served, BROKER, "1", (own, SET, "3")) == OK
@@ -493,4 +493,4 @@ async def test_stored_address_in_use_at_the_start_is_replaced_by_the_address_of_
 
     assert list(endpoints) == ["PLAINTEXT"]
     assert endpoints["PLAINTEXT"].port != 7777
-    assert [one.port for one in metadata.brokers] == [endpoints["PLAINTEXT"].port]
+    assert [broker.port for broker in metadata.brokers] == [endpoints["PLAINTEXT"].port]

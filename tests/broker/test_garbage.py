@@ -67,7 +67,7 @@ def is_ours(kind: type) -> bool:
 async def speak(served: ServedBroker, seed: int, rounds: int) -> Counter[str]:
     """Requests of all kinds, each on a connection of its own; the errors that came."""
     versions = (await served.ask(ApiVersionsRequest(), 0)).api_keys
-    ranges = {one.api_key: (one.min_version, one.max_version) for one in versions}
+    ranges = {version.api_key: (version.min_version, version.max_version) for version in versions}
     ranges = {key: ranges[key] for key in ranges.keys() & request_classes().keys()}
     chance = Random(seed)
     errors: Counter[str] = Counter()

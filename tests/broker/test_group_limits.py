@@ -92,7 +92,7 @@ async def test_consumer_group_has_at_most_group_consumer_max_size_members(
         answers = [await served.ask(joining(f"m{n}"), 1) for n in range(3 + more)]
 
     full = [ErrorCode.GROUP_MAX_SIZE_REACHED] * (more > 0)
-    assert [one.error_code for one in answers] == [0] * (3 + min(more, 0)) + full
+    assert [answer.error_code for answer in answers] == [0] * (3 + min(more, 0)) + full
 
 
 def joining(member: str) -> ConsumerGroupHeartbeatRequest:

@@ -66,5 +66,5 @@ def test_control_plane_listener_belongs_to_no_other_plane_and_has_one_processor(
 
     assert control is not None
     assert (control.name, control.port, control.processors) == ("TWO", 9093, 1)
-    assert [one.name for one in listener_settings(config)] == ["ONE"]
+    assert [setting.name for setting in listener_settings(config)] == ["ONE"]
     assert control_settings(config_of(TWO)) is None

@@ -55,7 +55,7 @@ async def test_ten_thousand_empty_groups_do_not_delay_other_groups(
         beat = HeartbeatRequest(GROUP, group.generation, group.members[0])
         assert (await served.ask(beat)).error_code == 0
         deleted = await served.ask(DeleteGroupsRequest(NAMES[:100]))
-        assert {one.error_code for one in deleted.results} == {0}
+        assert {result.error_code for result in deleted.results} == {0}
 
     async with served_broker(world, SETTINGS) as served:
         await served.serve_groups(GROUP, *NAMES[:300])

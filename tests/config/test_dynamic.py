@@ -118,7 +118,10 @@ def test_the_general_setting_follows_the_listener_setting_in_synonyms():
         Synonym(name="ssl.keystore.type", value="PEM", source=WRITTEN),
         Synonym(name="ssl.keystore.type", value="JKS", source=Source.DEFAULT),
     )
-    assert [one.value for one in broker_synonyms("ssl.keystore.type", found)] == ["PEM", "JKS"]
+    assert [synonym.value for synonym in broker_synonyms("ssl.keystore.type", found)] == [
+        "PEM",
+        "JKS",
+    ]
 
 
 def test_synonyms_do_not_contain_secrets():

@@ -52,7 +52,7 @@ def driver(started: Chrome) -> Iterator[Chrome]:
     errors_of(started)
     yield started
     # A browser asks for an icon of what is no page, such as JSON.
-    assert [one for one in errors_of(started) if "favicon.ico" not in one] == []
+    assert [error for error in errors_of(started) if "favicon.ico" not in error] == []
 
 
 @pytest.fixture

@@ -60,11 +60,11 @@ def test_broker_that_is_unknown_or_not_on_the_listener_has_no_endpoint() -> None
 
 
 def test_endpoints_of_a_listener_are_sorted_by_broker_id() -> None:
-    assert [(one.node, one.fenced) for one in endpoints_on(IMAGE, "A")] == [
+    assert [(endpoint.node, endpoint.fenced) for endpoint in endpoints_on(IMAGE, "A")] == [
         (ONE, False),
         (THREE, True),
     ]
-    assert [one.port for one in endpoints_on(IMAGE, "B")] == [11, 20, 31]
+    assert [endpoint.port for endpoint in endpoints_on(IMAGE, "B")] == [11, 20, 31]
     assert endpoints_on(IMAGE, "C") == []
 
 

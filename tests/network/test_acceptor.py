@@ -77,7 +77,7 @@ class Handle:
 
 def handles(*names: Any) -> list[Any]:
     """Sockets of those names; errors stay what they are."""
-    return [one if isinstance(one, OSError) else Handle(one) for one in names]
+    return [name if isinstance(name, OSError) else Handle(name) for name in names]
 
 
 def acceptor(listener: ListOfSockets, *desks: Desk, **bounds: int) -> Acceptor:

@@ -45,7 +45,9 @@ async def park(request: WaitRequest, context: Context) -> WaitResponse:
 
 
 def found(plane: RunningPlane) -> list[Request]:
-    return [one for one in requests_in_flight(plane.plane.processors) if one is not None]
+    return [
+        request for request in requests_in_flight(plane.plane.processors) if request is not None
+    ]
 
 
 def stages(plane: RunningPlane) -> list[tuple[Stage, str]]:

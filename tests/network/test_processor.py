@@ -284,7 +284,7 @@ async def test_the_lease_of_an_interrupted_response_is_released_once(
 
 
 def stuck(plane: RunningPlane) -> int:
-    return sum(one.muted & MuteReason.CHANNEL_FULL > 0 for one in plane.connections)
+    return sum(connection.muted & MuteReason.CHANNEL_FULL > 0 for connection in plane.connections)
 
 
 async def test_no_request_is_lost_while_the_request_channel_is_full(
@@ -403,7 +403,7 @@ async def test_the_parked_request_of_a_closed_client_is_dropped_from_the_purgato
             client.close()
         await trio.sleep(1)
         assert plane.purgatory.waiting == 20
-        assert all(one.framer.held == 0 for one in plane.connections)
+        assert all(connection.framer.held == 0 for connection in plane.connections)
 
         plane.purgatory.mark("event")
         for client in clients[20:40]:

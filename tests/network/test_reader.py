@@ -156,7 +156,7 @@ async def test_requests_received_together_show_as_queued_until_their_turn(
     def looking(request: EchoRequest, context: Context) -> EchoResponse:
         others = [one for one in requests_in_flight([plane.processor]) if one is not None]
         seen.append(
-            (len(plane.processor.reader.receiver.received), [stage_of(one) for one in others])
+            (len(plane.processor.reader.receiver.received), [stage_of(other) for other in others])
         )
         return EchoResponse(text=request.text, number=request.number)
 

@@ -52,7 +52,7 @@ async def promise(client: ScriptedClient, data: bytes) -> bytes:
 
 
 def muted(plane: RunningPlane) -> int:
-    return sum(bool(one.muted & MuteReason.MEMORY) for one in plane.connections)
+    return sum(bool(connection.muted & MuteReason.MEMORY) for connection in plane.connections)
 
 
 async def test_a_plane_has_no_memory_pool_by_default(autojump_clock: MockClock) -> None:

@@ -67,7 +67,7 @@ async def test_no_object_of_the_old_generation_survives_a_reload(
     async with served_broker(simulated_world(), plugins=None) as served:
         hosted = served.broker.plugins.find("greeter")
         assert await greet(served) == "hello Ada"
-        old = [weakref.ref(one) for one in things_of(served.broker)]
+        old = [weakref.ref(thing) for thing in things_of(served.broker)]
         names = private_names()
 
         await served.broker.plugins.reload("greeter")

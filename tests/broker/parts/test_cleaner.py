@@ -24,7 +24,7 @@ COMPACTED = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", "
 
 
 def values(kafka):
-    return [one.value for one in kafka.records("latest")]
+    return [record.value for record in kafka.records("latest")]
 
 
 def write(kafka, count=6):

@@ -67,7 +67,7 @@ async def test_members_waiting_for_a_rebalance_are_counted_by_their_parked_reque
                 joined = await join(client)
                 if leads(joined):
                     await trio.sleep(1)
-                own = {one.member_id: b"mine" for one in joined.members}
+                own = {member.member_id: b"mine" for member in joined.members}
                 told.append((await sync(client, joined, own)).assignment)
 
         async with trio.open_nursery() as nursery:

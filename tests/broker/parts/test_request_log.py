@@ -57,9 +57,9 @@ async def test_request_log_to_a_topic_can_be_enabled_while_the_broker_runs(
         await served.ask(MetadataRequest(topics=[]))
         await served.broker.request_log.drain()
 
-        lines = [json.loads(one) for one in await values(served, "trio-request-log", 0)]
+        lines = [json.loads(value) for value in await values(served, "trio-request-log", 0)]
 
-    assert [one["requestHeader"]["requestApiKeyName"] for one in lines] == ["METADATA"]
+    assert [line["requestHeader"]["requestApiKeyName"] for line in lines] == ["METADATA"]
 
 
 async def test_fetching_the_request_log_topic_is_not_logged(autojump_clock: MockClock) -> None:
@@ -79,8 +79,8 @@ async def test_fetching_the_request_log_topic_is_not_logged(autojump_clock: Mock
             await trio.sleep(1)
         await served.broker.request_log.drain()
 
-        lines = [json.loads(one) for one in await values(served, "trio-request-log", 0)]
-    assert "FETCH" not in {one["requestHeader"]["requestApiKeyName"] for one in lines}
+        lines = [json.loads(value) for value in await values(served, "trio-request-log", 0)]
+    assert "FETCH" not in {line["requestHeader"]["requestApiKeyName"] for line in lines}
     assert lines[0]["requestHeader"]["requestApiKeyName"] == "METADATA"
 
 
@@ -119,7 +119,7 @@ async def test_level_of_kafkas_request_logger_switches_the_request_log_on_and_of
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, level: str
 ) -> None:
     def told() -> list[str]:
-        return [one.getMessage() for one in caplog.records if one.name == LOGGER]
+        return [record.getMessage() for record in caplog.records if record.name == LOGGER]
 
     async with served_broker(simulated_world()) as served:
         await served.ask(MetadataRequest(topics=[]))

@@ -23,7 +23,7 @@ async def test_thread_limit_of_each_data_directory_follows_background_threads(
 
         def tokens() -> list[float]:
             roots = [one.root for one in (*broker.logs.directories, broker.storage.metadata)]
-            return [one._volume.limiter.total_tokens for one in roots]  # type: ignore[attr-defined]
+            return [root._volume.limiter.total_tokens for root in roots]  # type: ignore[attr-defined]
 
         assert tokens() == [3, 3, 3]
         change = ConfigChange("background.threads", Operation.SET, "5")

@@ -62,7 +62,7 @@ async def test_blocking_plugin_is_logged_while_blocking_and_fails_afterwards(
         seen.extend(blocked())
 
     def blocked() -> list[logging.LogRecord]:
-        return [one for one in caplog.records if one.message == "loop blocked"]
+        return [record for record in caplog.records if record.message == "loop blocked"]
 
     asked, seen = trio.Event(), list[logging.LogRecord]()
     settings = {"log.dirs": str(tmp_path), "trio.watchdog.ms": str(LIMIT_MS)}

@@ -109,9 +109,9 @@ class Ledger:
     def check_commits_were_asked_for(self, group: str) -> None:
         """Check that each committed offset is one that a member of the group asked to commit."""
         strange = [
-            found
-            for found in self.commits
-            if found.group == group and found.offset not in found.known
+            commit
+            for commit in self.commits
+            if commit.group == group and commit.offset not in commit.known
         ]
         assert not strange, strange[:5]
 

@@ -309,7 +309,7 @@ def test_rules_with_random_triggers_behave_like_the_model(
                 hits[number] += 1
         expected.append(0 if outcome is None else int(outcome))
 
-    assert run_simulated(main) == (expected, [(count, one) for one in hits])
+    assert run_simulated(main) == (expected, [(count, hit) for hit in hits])
 
 
 # --- handles

@@ -192,7 +192,9 @@ async def test_incremental_fetch_without_the_failing_partition_gets_its_error(
         for answer in failed:
             (row,) = partitions_of(answer)
             assert (row.partition_index, row.error_code) == (1, MOVED)
-        assert [values_of(one) for one in partitions_of(read) if one.records] == [[b"a"]]
+        assert [values_of(partition) for partition in partitions_of(read) if partition.records] == [
+            [b"a"]
+        ]
         assert fault.hits == 2
 
 

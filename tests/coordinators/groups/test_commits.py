@@ -176,9 +176,9 @@ def test_all_offsets_of_a_group_are_fetched() -> None:
     store(groups, one(4, 0), group_id="other")
 
     told = {
-        (topic.topic, found.partition): found.offset
+        (topic.topic, partition.partition): partition.offset
         for topic in ask(groups, everything=True)
-        for found in topic.partitions
+        for partition in topic.partitions
     }
 
     assert told == {("t", 0): 1, ("t", 1): 2, ("u", 0): 3}
@@ -206,7 +206,7 @@ def test_deleted_offsets_stay_deleted_after_a_crash() -> None:
     assert codes == [0, 0]
     assert len(groups.records) == 3
     for machine in (groups, groups.reload()):
-        assert [found.offset for found in ask(machine, T0)[0].partitions] == [-1]
+        assert [partition.offset for partition in ask(machine, T0)[0].partitions] == [-1]
         assert machine.machine.offsets.count == 1
 
 
@@ -241,7 +241,7 @@ def test_many_partitions_are_committed_and_fetched_in_steps() -> None:
     (topic,) = groups.ask(
         counted(lambda machine, ticket, now: fetch(expected, machine, ticket, now))
     )
-    assert [found.offset for found in topic.partitions] == list(range(1000))
+    assert [partition.offset for partition in topic.partitions] == list(range(1000))
     assert len(pauses) == 10
 
 

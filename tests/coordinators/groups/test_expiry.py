@@ -42,7 +42,7 @@ def classic_driver(retention_ms: int = DAY_MS) -> MachineDriver[Groups]:
 
 
 def offsets(groups: MachineDriver[Groups]) -> list[int]:
-    return [found.offset for topic in ask(groups, T0) for found in topic.partitions]
+    return [partition.offset for topic in ask(groups, T0) for partition in topic.partitions]
 
 
 def test_offset_that_is_not_renewed_expires_with_its_group() -> None:

@@ -136,7 +136,7 @@ def test_cleaner_and_apache_kafkas_cleaner_keep_the_same_batches(tmp_path: Path)
                 batches, transactions = cleaned_by_us(
                     log, theirs, first_dirty[number], columnar=columnar
                 )
-                assert [seen(batch) for batch in batches] == [seen(one) for one in theirs]
+                assert [seen(batch) for batch in batches] == [seen(their) for their in theirs]
                 untouched = {one for batch in log.segments.values() for one in batch}
                 assert untouched & set(batches) == untouched & set(theirs)
                 assert transactions == entries

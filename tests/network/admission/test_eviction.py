@@ -65,7 +65,9 @@ async def test_only_the_least_recently_used_connections_above_the_limit_are_clos
     limits.obey(ConnectionBounds(connections=3000))
     await trio.sleep(1)
 
-    assert {one.progress for one in connections if one.closed} == set(map(float, range(2000)))
+    assert {connection.progress for connection in connections if connection.closed} == set(
+        map(float, range(2000))
+    )
     assert limits.accounts.total == 3000
     nursery.cancel_scope.cancel()
 
@@ -125,7 +127,7 @@ async def test_a_connection_that_makes_progress_during_the_eviction_scan_stays_o
     await close_some(limits, work)
 
     assert not oldest.closed
-    assert [bool(one.closed) for one in others[:2]] == [True, False]
+    assert [bool(other.closed) for other in others[:2]] == [True, False]
 
 
 async def test_no_connection_is_evicted_when_another_closes_during_the_scan(
@@ -136,4 +138,4 @@ async def test_no_connection_is_evicted_when_another_closes_during_the_scan(
 
     await close_some(limits, connections[-1].slot.close)
 
-    assert not any(one.closed for one in connections)
+    assert not any(connection.closed for connection in connections)

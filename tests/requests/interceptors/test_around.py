@@ -455,10 +455,10 @@ async def test_failing_around_interceptor_is_an_error_response_and_is_reported_t
 ) -> None:
     async with PluginHarness(handlers=[handler]) as harness:
         owner = put(harness, broken)
-        for asked in range(1, 4):  # its task serves on
+        for number in range(1, 4):  # its task serves on
             answer = await harness.ask(EchoRequest("x"))
             assert (answer.error_code, answer.error_message) == (-1, None)
-            assert len(owner.failures) == asked
+            assert len(owner.failures) == number
         error, where = owner.failures[0]
         assert where == "around Echo"
         assert says in str(error)

@@ -55,8 +55,8 @@ def test_tree_page_nests_nodes_in_their_parents() -> None:
         ["b", ["x", ["1", "deep"]], "y", ["z", "2"]],
     ]
     folds = page.all("details")
-    assert [one.attributes["id"] for one in folds] == ["b", "b/x", "b/x/1", "b/z"]
-    assert [one.attributes["id"] for one in folds if "open" in one.attributes] == [
+    assert [fold.attributes["id"] for fold in folds] == ["b", "b/x", "b/x/1", "b/z"]
+    assert [fold.attributes["id"] for fold in folds if "open" in fold.attributes] == [
         "b",
         "b/x",
         "b/z",

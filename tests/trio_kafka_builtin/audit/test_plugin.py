@@ -265,7 +265,7 @@ async def test_queued_events_are_written_when_the_broker_stops(
     assert [row["number"] for row in told[1:]] == list(range(late))
 
     async with served_broker(world, plugins=()) as served:
-        stored = [json.loads(one) for one in await values(served, TOPIC, 0)]
+        stored = [json.loads(value) for value in await values(served, TOPIC, 0)]
     assert stored == told[:1]  # that was taken while the broker still led
 
 

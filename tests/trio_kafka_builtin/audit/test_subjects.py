@@ -46,13 +46,15 @@ def request_class(key: int) -> type[Any]:
 def filled(cls: type[Any]) -> Any:
     """A message with one item in each array."""
     made = cls()
-    for one in fields_of(cls):
-        struct = one.of.struct if one.kind == "array" and one.of is not None else None
-        if one.kind == "array" and struct is not None:
-            setattr(made, one.name, [filled(struct)])
-        elif one.kind == "array":
+    for field in fields_of(cls):
+        struct = field.of.struct if field.kind == "array" and field.of is not None else None
+        if field.kind == "array" and struct is not None:
+            setattr(made, field.name, [filled(struct)])
+        elif field.kind == "array":
             setattr(
-                made, one.name, ["x"] if one.of is not None and one.of.kind == "string" else [1]
+                made,
+                field.name,
+                ["x"] if field.of is not None and field.of.kind == "string" else [1],
             )
     return made
 

@@ -41,7 +41,7 @@ def test_every_partition_is_assigned_once_to_a_subscribed_member(
         names = [name for number, name in enumerate(sorted(wants)) if (number + round_) % 3]
         members = {
             name: MemberSpec(
-                topics={TOPICS[one]: counts[one] for one in sorted(wants[name])},
+                topics={TOPICS[want]: counts[want] for want in sorted(wants[name])},
                 assigned=before.get(name, {}),
             )
             for name in names
