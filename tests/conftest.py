@@ -134,7 +134,7 @@ def is_named(item: pytest.Item, named: Collection[Path]) -> bool:
     """Whether the command line names a benchmark test's file, or a folder of benchmarks."""
     if item.get_closest_marker("long"):
         return False
-    return any(one == BENCHMARKS or BENCHMARKS in one.parents for one in named)
+    return any(path == BENCHMARKS or BENCHMARKS in path.parents for path in named)
 
 
 @pytest.hookimpl(wrapper=True)

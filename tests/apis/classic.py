@@ -36,7 +36,7 @@ def join_request(
     group: str = GROUP,
     **fields: Any,
 ) -> JoinGroupRequest:
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "group_id": group,
         "session_timeout_ms": 10_000,
         "member_id": member_id,
@@ -45,10 +45,10 @@ def join_request(
         **fields,
     }
     if version >= 1:
-        given.setdefault("rebalance_timeout_ms", 60_000)
+        arguments.setdefault("rebalance_timeout_ms", 60_000)
     if version >= INSTANCE_SINCE:
-        given["group_instance_id"] = instance
-    return JoinGroupRequest(**given)
+        arguments["group_instance_id"] = instance
+    return JoinGroupRequest(**arguments)
 
 
 async def join(

@@ -447,7 +447,7 @@ def frame_cases() -> Iterable[Case]:
 
 
 def cases() -> list[Case]:
-    made = [
+    every_case = [
         *compression_cases(),
         *time_cases(),
         *size_cases(),
@@ -456,5 +456,5 @@ def cases() -> list[Case]:
         *header_cases(),
         *frame_cases(),
     ]
-    assert len({each.name for each in made}) == len(made)
-    return made
+    assert len({each.name for each in every_case}) == len(every_case)
+    return every_case

@@ -115,7 +115,7 @@ async def test_the_slowest_requests_of_all_apis_are_listed_first(autojump_clock:
             await client.ask(WaitRequest(ms), 0)
         slowest = await lives(plane, SLOWEST)
 
-    assert [round(one.total_us / 1e4) for one in slowest] == [3, 2, 1, 0]
+    assert [round(request.total_us / 1e4) for request in slowest] == [3, 2, 1, 0]
     assert slowest[-1].api_name == "Echo"
 
 

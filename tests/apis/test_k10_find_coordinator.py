@@ -111,6 +111,6 @@ async def test_error_messages_equal_those_of_kafka_and_are_never_null(
         ]
 
     if version < 4:
-        assert [one.error_message for one in result] == ["NONE", "COORDINATOR_NOT_AVAILABLE"]
+        assert [answer.error_message for answer in result] == ["NONE", "COORDINATOR_NOT_AVAILABLE"]
     else:
-        assert [row.error_message for one in result for row in one.coordinators] == ["", ""]
+        assert [row.error_message for answer in result for row in answer.coordinators] == ["", ""]

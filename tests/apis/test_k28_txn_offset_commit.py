@@ -305,7 +305,9 @@ async def test_offsets_need_write_on_the_transactional_id_and_read_on_the_group(
         await served.create_topic("t")
         await served.serve_groups("g")
         coordinator = Coordinator(served)
-        served.broker.parts.authorizer = RuleAuthorizer(lambda asked, _: asked is not denied)
+        served.broker.parts.authorizer = RuleAuthorizer(
+            lambda permission, _: permission is not denied
+        )
 
         assert codes(await commit_offsets(served)) == [(0, code)]
         assert coordinator.asked == []

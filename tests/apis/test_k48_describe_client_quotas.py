@@ -18,10 +18,10 @@ def found(answer: DescribeClientQuotasResponse) -> dict[tuple[tuple[str, str | N
     assert answer.error_code == ErrorCode.NONE
     assert answer.entries is not None
     return {
-        tuple((part.entity_type, part.entity_name) for part in one.entity): {
-            value.key: value.value for value in one.values
+        tuple((part.entity_type, part.entity_name) for part in result.entity): {
+            value.key: value.value for value in result.values
         }
-        for one in answer.entries
+        for result in answer.entries
     }
 
 

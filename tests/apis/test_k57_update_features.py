@@ -106,9 +106,9 @@ async def test_feature_levels_go_down_and_up_and_the_epoch_increases(
         up, third = await told(served)
 
     both = [(SHARE, 0, None), (GROUP, 0, None)]
-    for one in (answer, again):
-        assert (one.error_code, one.error_message) == (0, None)
-        result = [(row.feature, row.error_code, row.error_message) for row in one.results]
+    for response in (answer, again):
+        assert (response.error_code, response.error_message) == (0, None)
+        result = [(row.feature, row.error_code, row.error_message) for row in response.results]
         assert result == (both if version < 2 else [])
     assert down == {name: level for name, level in NEW_CLUSTER.items() if name != GROUP} | {
         SHARE: 1

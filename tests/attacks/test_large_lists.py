@@ -67,13 +67,13 @@ def test_a_long_list_of_groups_does_not_delay_other_clients(
 def test_a_topic_named_many_times_in_describe_configs_is_described_once(
     tmp_path: Path, size: Callable[[int, int], int]
 ) -> None:
-    made = CreateTopicsRequest([CreatableTopic("t", 1, 1)])
-    asked = [DescribeConfigsResource(_TOPIC, "t")] * size(20_000, 100_000)
+    creation = CreateTopicsRequest([CreatableTopic("t", 1, 1)])
+    resources = [DescribeConfigsResource(_TOPIC, "t")] * size(20_000, 100_000)
     with (
         attacked_broker(tmp_path, longest_stall_s=_LONGEST_STALL_S) as attacked,
         connect(attacked.broker.address) as client,
     ):
-        client.call(request_frame(made, newest(CreateTopicsRequest)))
-        answer = client.call(request_frame(DescribeConfigsRequest(asked), 4))
+        client.call(request_frame(creation, newest(CreateTopicsRequest)))
+        answer = client.call(request_frame(DescribeConfigsRequest(resources), 4))
 
         assert len(answer) < 1 << 16

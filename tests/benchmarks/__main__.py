@@ -178,7 +178,7 @@ def _gets_better(runs: list[Figures]) -> bool:
         return False
     *before, last = runs
     return any(
-        figure.value < STILL * min(one[name].value for one in before)
+        figure.value < STILL * min(earlier[name].value for earlier in before)
         for name, figure in last.items()
         if name.endswith("server CPU")
     )

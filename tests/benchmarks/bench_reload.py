@@ -105,14 +105,14 @@ class Client(threading.Thread):
 @contextmanager
 def clients(address: Address) -> Iterator[list[Client]]:
     result = [Client(address) for _ in range(4)]
-    for one in result:
-        one.start()
+    for client in result:
+        client.start()
     try:
         yield result
     finally:
-        for one in result:
-            one.stop.set()
-            one.join()
+        for client in result:
+            client.stop.set()
+            client.join()
 
 
 def told(waits: list[float]) -> str:

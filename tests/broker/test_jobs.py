@@ -105,10 +105,10 @@ async def test_high_watermarks_are_checkpointed_every_5_s_only_if_changed(
         assert content_of(world, "/data", name) == b"0\n1\nt 0 1\n"
         world.universe.fault = lambda machine, call, target: seen.append(str(target))
         await trio.sleep(20)
-        assert [one for one in seen if name in one] == []
+        assert [path for path in seen if name in path] == []
         produce(broker)
         await trio.sleep(6)
-        assert [one for one in seen if name in one] != []
+        assert [path for path in seen if name in path] != []
         assert content_of(world, "/data", name) == b"0\n1\nt 0 2\n"
         await broker.controller.delete_topics(["t"])
         await trio.sleep(6)
@@ -158,8 +158,8 @@ async def test_change_of_producer_id_expiration_ms_applies_to_existing_producers
         assert len(partition.local_log().producers) == 1
 
         change = ConfigChange("producer.id.expiration.ms", Operation.SET, "60000")
-        made = await broker.controller.alter_configs({(ConfigResourceType.BROKER, ""): [change]})
-        assert set(made.values()) == {None}
+        results = await broker.controller.alter_configs({(ConfigResourceType.BROKER, ""): [change]})
+        assert set(results.values()) == {None}
         await trio.sleep(20)
 
         assert len(partition.local_log().producers) == 0

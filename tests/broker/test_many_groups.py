@@ -38,8 +38,8 @@ async def make(served: ServedBroker, topic_id: bytes) -> None:
     """Somebody who is no member commits under each of the names."""
     topics = [TopicOffsets("t", topic_id, [PartitionOffset(0, 7, -1, "")])]
     for name in NAMES:
-        asked = Commit(group_id=name, topics=topics)
-        assert served.broker.groups.offsets.commit(asked) == [0]
+        request = Commit(group_id=name, topics=topics)
+        assert served.broker.groups.offsets.commit(request) == [0]
 
 
 async def test_ten_thousand_empty_groups_do_not_delay_other_groups(

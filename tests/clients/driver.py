@@ -65,8 +65,8 @@ class Driver:
     def _result(self, answer: dict[str, Any]) -> Any:
         if "error" not in answer:
             return answer.get("result")
-        known = answer["error"] > 0
-        raise ClientError(ErrorCode(answer["error"]) if known else None, answer["message"])
+        has_code = answer["error"] > 0
+        raise ClientError(ErrorCode(answer["error"]) if has_code else None, answer["message"])
 
 
 @contextmanager

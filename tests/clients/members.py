@@ -189,7 +189,9 @@ def check_processed(group: Group, written: Path) -> None:
     for partition, _, *row in rows(written):
         offset = offsets.get(partition, 0)
         offsets[partition] = offset + 1
-        known = result.pop((partition, offset), None)
-        assert known is not None, f"{partition}@{offset} was never processed"
-        assert known[1:] == row, f"{partition}@{offset}: {known} was processed, {row} written"
+        processed = result.pop((partition, offset), None)
+        assert processed is not None, f"{partition}@{offset} was never processed"
+        assert processed[1:] == row, (
+            f"{partition}@{offset}: {processed} was processed, {row} written"
+        )
     assert not result, f"processed, but not written: {sorted(result)[:9]}"

@@ -104,9 +104,9 @@ def _stop(service: ChromeService) -> None:
 def _end(directory: str) -> None:
     """Wait for the processes of a browser. One whose driver has died lives on: it is killed."""
     end = time.monotonic() + _END_S
-    while left := processes_of(directory):
+    while processes := processes_of(directory):
         if time.monotonic() > end:
-            for process in left:
+            for process in processes:
                 with suppress(ProcessLookupError):
                     os.kill(process, signal.SIGKILL)
         time.sleep(0.01)  # they are no children of this process

@@ -237,7 +237,7 @@ def test_filter_hides_rows_without_its_words_also_after_a_refresh(driver: Chrome
 
     for _ in range(2):
         assert 0 < len(shown()) < total
-        assert all("checkpoint" in one.lower() for one in shown())
+        assert all("checkpoint" in text.lower() for text in shown())
         wait_for_refresh(driver)
     find(driver, "#filter").send_keys(Keys.BACKSPACE * len("CHECKPOINT"))
     wait_until(driver, lambda _: len(shown()) == total)

@@ -31,7 +31,8 @@ def requirements(name: str, wheel: Path) -> list[str]:
     project = tomllib.loads((RECIPES / name / "pyproject.toml").read_text())
     expected = [*project["project"]["dependencies"], *project["dependency-groups"]["test"]]
     return [
-        f"{one} @ {wheel.as_uri()}" if one.startswith("trio-kafka") else one for one in expected
+        f"{requirement} @ {wheel.as_uri()}" if requirement.startswith("trio-kafka") else requirement
+        for requirement in expected
     ]
 
 

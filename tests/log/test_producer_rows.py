@@ -9,8 +9,8 @@ from trio_kafka.scheduling.chunked_work import whole
 
 
 def note(state: ProducerState, producer_id: int, *, time: int = 1, open_: bool = False) -> None:
-    known = state.get(producer_id)
-    sequence = known.last_sequence + 1 if known else 0
+    producer = state.get(producer_id)
+    sequence = producer.last_sequence + 1 if producer else 0
     header = produced(
         producer_id, 0, sequence, 0, offset=sequence, timestamp=time, transactional=open_
     )

@@ -28,7 +28,7 @@ class Part:
 
 def found(*parts: Part, strict: bool = False) -> list[QuotaEntity]:
     expected = quota_filter(parts, strict=strict)
-    return [one[0] for one in quotas_that(expected, IMAGE) if one is not None]
+    return [row[0] for row in quotas_that(expected, IMAGE) if row is not None]
 
 
 @pytest.mark.parametrize(

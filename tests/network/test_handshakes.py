@@ -160,15 +160,15 @@ async def test_the_principal_is_that_of_the_certificate_by_the_rules(clock: Mock
     for rules, name in names.items():
         tls = ListenerTls(server_identity(serving(client_auth="requested")), PrincipalRules(rules))
         async with running_plane(world, [whoami], listener=SSL, tls={"SSL": tls}) as plane:
-            known = await secured(
+            tls_user = await secured(
                 world, plane.endpoint, trusting(client(), endpoint_identification_algorithm="")
             )
-            unknown = await secured(world, plane.endpoint)
+            anonymous = await secured(world, plane.endpoint)
 
-            assert (await known.ask(EchoRequest(text="", number=0), 0)).text == name
-            assert (await unknown.ask(EchoRequest(text="", number=0), 0)).text == "User:ANONYMOUS"
-            known.close()
-            unknown.close()
+            assert (await tls_user.ask(EchoRequest(text="", number=0), 0)).text == name
+            assert (await anonymous.ask(EchoRequest(text="", number=0), 0)).text == "User:ANONYMOUS"
+            tls_user.close()
+            anonymous.close()
 
 
 async def test_a_client_without_a_certificate_is_refused_where_one_is_required(

@@ -75,7 +75,7 @@ async def test_requests_in_flight_show_handler_queued_and_waiting_for_room_stage
                 (Stage.QUEUED, free),
                 (Stage.ROOM, "room in the request channel: 1 of 1 are queued"),
             ]
-            assert [one.stamps.correlation for one in found(plane)] == [1, 1, 1]
+            assert [request.stamps.correlation for request in found(plane)] == [1, 1, 1]
             await trio.sleep(1)
             assert stages(plane) == [(Stage.HANDLER, ""), (Stage.QUEUED, free)]
         assert stages(plane) == []
@@ -110,13 +110,13 @@ async def test_requests_in_flight_name_the_first_four_keys_of_a_delayed_operatio
 
     world = simulated_world()
     async with asked_plane(world, [delay]) as (plane, client):
-        for count, told in (
+        for count, detail in (
             (2, "a change in Test: t-0, t-1"),
             (6, "a change in Test: t-0, t-1, t-2, t-3 and 2 more"),
         ):
             await client.send(request_frame(WaitRequest(count), 0))
             await trio.sleep(1)
-            assert stages(plane) == [(Stage.PARKED, told)]
+            assert stages(plane) == [(Stage.PARKED, detail)]
             await client.receive_answer(WaitResponse, 0)
             assert stages(plane) == []
 

@@ -355,20 +355,20 @@ async def test_serve_pending_serves_one_pending_request_and_leaves_the_rest_to_t
     monkeypatch.setattr("trio_kafka.network.reader._SERVE_PENDING_S", 0.0)  # one item at a time
     world = RealWorld()  # a loopback delivers at once, which no simulated network does
     async with (
-        asked_plane(world, [echo]) as (plane, one),
-        connected(world, plane.endpoint) as other,
+        asked_plane(world, [echo]) as (plane, first),
+        connected(world, plane.endpoint) as second,
     ):
-        for client in one, other:
+        for client in first, second:
             await client.ask(EchoRequest("x", 0), 0)
         await wait_all_tasks_blocked()
         assert not plane.plane.serve_pending()
         served = plane.processor.figures()["served"]
-        for client in one, other:
+        for client in first, second:
             client.socket.send(request_frame(EchoRequest("x", 1), 0))
 
         assert plane.plane.serve_pending()
         assert plane.processor.figures()["served"] == int(str(served)) + 1
-        for client in one, other:
+        for client in first, second:
             assert (await client.receive_answer(EchoResponse, 0))[1].number == 1
 
 
@@ -386,13 +386,13 @@ async def test_serve_pending_does_nothing_while_the_reader_of_the_plane_runs(
     planes: list[RunningPlane] = []
     world = simulated_world()
     async with (
-        asked_plane(world, [asking]) as (plane, one),
-        connected(world, plane.endpoint) as other,
+        asked_plane(world, [asking]) as (plane, first),
+        connected(world, plane.endpoint) as second,
     ):
         planes.append(plane)
-        for client in one, other:
+        for client in first, second:
             client.socket.send(request_frame(EchoRequest("x", 1), 0))
-        for client in one, other:
+        for client in first, second:
             await client.receive_answer(EchoResponse, 0)
 
     assert seen == [False, False]

@@ -253,7 +253,7 @@ async def test_the_lease_of_an_interrupted_response_is_released_once(
     world = simulated_world()
     released: list[bool] = []
 
-    class Told(FileRange):
+    class RecordingRange(FileRange):
         def release(self) -> None:
             released.append(True)
             super().release()
@@ -263,7 +263,7 @@ async def test_the_lease_of_an_interrupted_response_is_released_once(
 
     @api(ReadRequest)
     def read(request: ReadRequest, context: Context) -> ReadResponse:
-        return ReadResponse(Told(file.lease(1 << 20), 0, 1 << 20))  # type: ignore[arg-type]
+        return ReadResponse(RecordingRange(file.lease(1 << 20), 0, 1 << 20))  # type: ignore[arg-type]
 
     async with running_plane(world, [read], listener=TIGHT) as plane:
         client = await connect(world.network, plane.endpoint)

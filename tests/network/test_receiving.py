@@ -84,7 +84,7 @@ async def test_the_log_says_when_a_client_closed_within_a_frame(
         client.close()
         await until(lambda: not plane.connections)
 
-    (record,) = [one for one in caplog.records if one.getMessage() == "connection closed"]
+    (record,) = [entry for entry in caplog.records if entry.getMessage() == "connection closed"]
     assert record.fields["reason"] == CloseReason.LEFT  # type: ignore[attr-defined]
     assert record.fields["detail"] == "within a frame"  # type: ignore[attr-defined]
 

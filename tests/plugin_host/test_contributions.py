@@ -62,8 +62,8 @@ def everything(context: Any) -> None:
     context.add_group_assignor(Nothing())
     context.before(EchoRequest, lambda request, _: None)
     context.after(None, lambda request, response, _: None)
-    context.add_create_topic_policy(lambda wanted, principal: None)
-    context.add_alter_config_policy(lambda wanted, principal: None)
+    context.add_create_topic_policy(lambda topic, principal: None)
+    context.add_alter_config_policy(lambda change, principal: None)
 
 
 def counts(served: ServedBroker) -> dict[str, int]:
@@ -88,7 +88,7 @@ async def test_all_contributions_of_a_plugin_are_removed_when_the_plugin_fails(
         names = served.broker.plugins.find("giver").contributions
         served.broker.plugins.find("giver").current.fail("enough")
         await trio.sleep(1)
-        left = counts(served)
+        remaining = counts(served)
         answered = await served.ask(EchoRequest("a"))
 
     assert there == {
@@ -110,7 +110,7 @@ async def test_all_contributions_of_a_plugin_are_removed_when_the_plugin_fails(
         "reporter:PluginContext",
         "assignor:nothing",
     ]
-    assert set(left.values()) == {0}
+    assert set(remaining.values()) == {0}
     assert answered.text == "a"
 
 

@@ -107,9 +107,9 @@ def test_the_assignor_of_the_writing_guide_assigns_partitions() -> None:
 
 
 def test_restart_pauses_and_states_in_the_docs_match_the_code() -> None:
-    pauses = ", ".join(f"{one:g}" for one in RESTART_PAUSES_S[:-1])
+    pauses = ", ".join(f"{pause:g}" for pause in RESTART_PAUSES_S[:-1])
     assert f"{pauses} and {RESTART_PAUSES_S[-1]:g} seconds" in PAGE.replace("\n", " ")
-    assert " → ".join(one.value for one in State).replace("→ failed", "| failed") in (
+    assert " → ".join(state.value for state in State).replace("→ failed", "| failed") in (
         DESIGN.replace("\n", " ")
     )
     assert GRACE_S == 1

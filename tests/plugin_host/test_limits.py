@@ -43,9 +43,9 @@ def lazy(start_s: float = 0, stop_s: float = 0) -> Plugin:
 
 
 @asynccontextmanager
-async def limited(made: Plugin, key: str, value: int) -> AsyncIterator[ServedBroker]:
+async def limited(tested_plugin: Plugin, key: str, value: int) -> AsyncIterator[ServedBroker]:
     settings = {f"plugin.one.{key}": str(value)}
-    async with served_broker(simulated_world(), settings, plugins=[made]) as served:
+    async with served_broker(simulated_world(), settings, plugins=[tested_plugin]) as served:
         yield served
 
 

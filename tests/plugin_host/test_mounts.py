@@ -17,16 +17,16 @@ def made(*paths: str) -> tuple[Mounts, list[Mount]]:
 
 
 @pytest.mark.parametrize(
-    ("path", "found"),
+    ("path", "mount_path"),
     [("/a", "/a"), ("/a/", "/a"), ("/a/x", "/a"), ("/a/b", "/a/b"), ("/a/b/c", "/a/b")],
 )
-def test_the_mount_with_the_longest_matching_path_is_found(path: str, found: str) -> None:
+def test_the_mount_with_the_longest_matching_path_is_found(path: str, mount_path: str) -> None:
     mounts, _ = made("/a", "/a/b")
 
     mount = mounts.find(path)
 
     assert mount is not None
-    assert mount.path == found
+    assert mount.path == mount_path
 
 
 @pytest.mark.parametrize("path", ["", "/", "/ab", "/b/a"])

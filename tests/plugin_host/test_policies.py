@@ -60,9 +60,9 @@ def nothing_seen() -> None:
     seen.clear()
 
 
-def watch(wanted: Any, principal: str) -> None:
-    seen.append((wanted, principal))
-    if "bad" in wanted.name or "bad" in str(wanted.configs):
+def watch(resource: Any, principal: str) -> None:
+    seen.append((resource, principal))
+    if "bad" in resource.name or "bad" in str(resource.configs):
         raise KafkaError(ErrorCode.POLICY_VIOLATION, "names with bad are not for us")
 
 
@@ -115,7 +115,7 @@ async def test_settings_of_a_new_topic_are_passed_to_both_kinds_of_policies(
         configs = [CreatableTopicConfig("retention.ms", "1000")]
         await create(served, CreatableTopic("t", 1, 1, configs=configs))
 
-    assert [type(one).__name__ for one, _ in seen] == ["ConfigsToAlter", "TopicToCreate"]
+    assert [type(resource).__name__ for resource, _ in seen] == ["ConfigsToAlter", "TopicToCreate"]
     assert seen[0][0].configs == seen[1][0].configs == {"retention.ms": "1000"}
 
 
@@ -147,9 +147,9 @@ async def whole(
 async def test_a_change_that_violates_an_alter_config_policy_is_refused(
     autojump_clock: MockClock,
 ) -> None:
-    def short(wanted: ConfigsToAlter, principal: str) -> None:
-        seen.append((dict(wanted.configs), principal))
-        if wanted.configs.get("retention.ms") == "1":
+    def short(change: ConfigsToAlter, principal: str) -> None:
+        seen.append((dict(change.configs), principal))
+        if change.configs.get("retention.ms") == "1":
             raise KafkaError(ErrorCode.POLICY_VIOLATION, "too short")
 
     violation = (ErrorCode.POLICY_VIOLATION, "too short")
@@ -177,7 +177,7 @@ async def test_a_change_that_violates_an_alter_config_policy_is_refused(
 async def test_a_policy_that_raises_system_exit_refuses_the_topic_and_fails_its_plugin(
     autojump_clock: MockClock,
 ) -> None:
-    def broken(wanted: TopicToCreate, principal: str) -> None:
+    def broken(topic: TopicToCreate, principal: str) -> None:
         raise SystemExit("no")
 
     async with served_broker(simulated_world(), plugins=[made(broken)]) as served:

@@ -204,7 +204,9 @@ def private_names() -> set[str]:
 
 async def wait_past(broker: RunningBroker) -> None:
     with trio.fail_after(30):
-        while any(not one.ended.is_set() for one in broker.plugins.find("greeter").past):
+        while any(
+            not generation.ended.is_set() for generation in broker.plugins.find("greeter").past
+        ):
             await trio.sleep(0.1)
         await trio.testing.wait_all_tasks_blocked()
 
@@ -227,7 +229,9 @@ async def test_a_request_in_flight_finishes_with_the_old_generation(
         change(site, "greeter/serving.py", '"hello"', '"good day"')
         await served.broker.plugins.reload("greeter")
         at_once = await greet(served)
-        states = [one.lifecycle.state for one in served.broker.plugins.find("greeter").past]
+        states = [
+            generation.lifecycle.state for generation in served.broker.plugins.find("greeter").past
+        ]
 
     assert at_once == "good day Ada"
     assert states == [State.DRAINING]

@@ -115,8 +115,8 @@ async def test_listing_requests_gives_the_values_of_a_describe_requests_response
         for _ in range(3):
             await served.ask(ApiVersionsRequest("soft", "1.0"))
         topic = await served.create_topic("orders")
-        asked = FetchTopic("orders", topic, [FetchPartition(partition=0, fetch_offset=0)])
-        fetch = FetchRequest(max_wait_ms=30_000, min_bytes=1, topics=[asked])
+        fetch_topic = FetchTopic("orders", topic, [FetchPartition(partition=0, fetch_offset=0)])
+        fetch = FetchRequest(max_wait_ms=30_000, min_bytes=1, topics=[fetch_topic])
         async with trio.open_nursery() as nursery:
             nursery.start_soon(other.ask, fetch, 12)
             await trio.sleep(1)

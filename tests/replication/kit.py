@@ -138,8 +138,8 @@ class Cluster:
             if topic_id is None:
                 topic_id = TopicId(self.world.random_bytes(16))
                 delta.create_topic(name, topic_id)
-            for number, one in partitions.items():
-                delta.set_partition(delta.topic(topic_id), number, one)
+            for number, partition_state in partitions.items():
+                delta.set_partition(delta.topic(topic_id), number, partition_state)
         self._publish(delta)
 
     def configure(self, topic: str, **settings: str) -> None:

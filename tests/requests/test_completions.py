@@ -230,9 +230,9 @@ async def test_pipelined_requests_of_a_client_complete_in_separate_rounds(
         client = shelf.clients[0]
         frames = [request_frame(WaitRequest(number), 0) for number in range(5)]
         await client.send(b"".join(frames))
-        told = [(await client.receive_answer(WaitResponse, 0))[1].outcome for _ in range(5)]
+        outcomes = [(await client.receive_answer(WaitResponse, 0))[1].outcome for _ in range(5)]
 
-        assert told == ["0", "1", "2", "3", "4"]
+        assert outcomes == ["0", "1", "2", "3", "4"]
         assert shelf.written == [1] * 5
 
 
@@ -310,7 +310,7 @@ async def test_leases_of_a_large_response_are_released_when_its_handler_group_en
 
     @api(FetchRequest)
     def serve(request: FetchRequest, context: Context) -> FetchResponse:
-        rows = [PartitionData(number, records=leased(one)) for number, one in enumerate(leases)]
+        rows = [PartitionData(number, records=leased(lease)) for number, lease in enumerate(leases)]
         return FetchResponse(responses=[FetchableTopicResponse("t", partitions=rows)])
 
     async with PluginHarness(handlers=[serve], world=RealWorld(SkippingClock())) as harness:

@@ -55,9 +55,9 @@ def client_id_of(raw: bytes | None, peer: Peer, *, length: int | None = None) ->
 
 
 def route(handler: object, version: int) -> Route:
-    made = api_of(handler)
-    assert made is not None
-    return make_route(made, version)
+    handler_api = api_of(handler)
+    assert handler_api is not None
+    return make_route(handler_api, version)
 
 
 def test_a_client_id_is_decoded_once_until_it_changes() -> None:

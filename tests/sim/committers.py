@@ -138,12 +138,12 @@ class Committers:
             for group in self.groups:
                 nursery.start_soon(self._again, group, name=group.group)
 
-    async def _again(self, one: Committer) -> None:
+    async def _again(self, committer: Committer) -> None:
         while True:
             try:
                 async with connected(self.world, self.address) as client:
                     while True:
-                        await one.act(client)
+                        await committer.act(client)
                         await self._rest()
             except (OSError, EOFError):
                 await trio.sleep(0.05)

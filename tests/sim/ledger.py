@@ -18,8 +18,8 @@ from attrs import define, field
 class BrokenWordError(AssertionError):
     """The broker broke its word; `rule` says which."""
 
-    def __init__(self, rule: str, found: str) -> None:
-        super().__init__(f"{rule}: {found}")
+    def __init__(self, rule: str, evidence: str) -> None:
+        super().__init__(f"{rule}: {evidence}")
         self.rule = rule
 
 

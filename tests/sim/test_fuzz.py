@@ -61,7 +61,11 @@ def conversations(draw: st.DrawFn) -> Sequence[Sent]:
 @st.composite
 def all_versions(draw: st.DrawFn, cls: type[Any]) -> Sequence[Sent]:
     """A message of each version of one request."""
-    return [say(draw, *one, correlation) for correlation, one in enumerate(SERVED) if one[0] is cls]
+    return [
+        say(draw, *entry, correlation)
+        for correlation, entry in enumerate(SERVED)
+        if entry[0] is cls
+    ]
 
 
 IDS = [bytes([n]) * 16 for n in range(len(TOPICS))]
@@ -117,10 +121,10 @@ def test_any_request_in_every_version_of_every_api_is_handled(cls: type[Any], dr
         async with served_broker(universe.machine("broker")) as served:
             for name in TOPICS[:3]:
                 await served.create_topic(name)
-            for one in draw.draw(all_versions(cls)):
+            for message in draw.draw(all_versions(cls)):
                 async with served.connect() as client:
                     with trio.move_on_after(PATIENCE_S):
-                        await talk(served, client, [one])
+                        await talk(served, client, [message])
             await trio.sleep(1)
             assert left_over(served) == {}
 
@@ -130,20 +134,20 @@ def test_any_request_in_every_version_of_every_api_is_handled(cls: type[Any], dr
 
 async def talk(served: ServedBroker, client: ScriptedClient, said: Sequence[Sent]) -> None:
     """AssertionError for an answer that none should get, and for none where there should be one."""
-    for one in said:
+    for message in said:
         try:
-            await client.send(one.data)
-            if not one.answered:
+            await client.send(message.data)
+            if not message.answered:
                 continue
             answer = await client.receive_frame()
         except (EOFError, ConnectionError):  # a reset where it had sent more meanwhile
             # A write without acks that failed ends its connection.
-            assert any(not earlier.answered for earlier in said[: one.correlation])
+            assert any(not earlier.answered for earlier in said[: message.correlation])
             assert served.closed("forbidden") == 1
             return
-        codes = [ErrorCode(code) for code in error_codes(one.read(answer))]
-        if getattr(one.request, "isolation_level", 0) in {0, 1}:
-            assert ErrorCode.UNKNOWN_SERVER_ERROR not in codes, one.request
+        codes = [ErrorCode(code) for code in error_codes(message.read(answer))]
+        if getattr(message.request, "isolation_level", 0) in {0, 1}:
+            assert ErrorCode.UNKNOWN_SERVER_ERROR not in codes, message.request
 
 
 def left_over(served: ServedBroker) -> dict[str, Any]:
@@ -156,4 +160,4 @@ def left_over(served: ServedBroker) -> dict[str, Any]:
         "depth": sum(int(row["depth"] or 0) for kind, _, row in rows if kind == "channel"),
         "borrowed": sum(int(row["borrowed"] or 0) for kind, _, row in rows if kind == "limiter"),
     }
-    return {what: count for what, count in result.items() if count}
+    return {name: count for name, count in result.items() if count}

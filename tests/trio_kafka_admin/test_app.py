@@ -50,8 +50,8 @@ async def test_json_api_lists_the_paths_of_all_pages(autojump_clock: MockClock) 
         listed = (await ui.json("/admin/api"))["pages"]
 
         assert [row["path"] for row in listed] == [f"/admin/api/{name}" for name in LISTED]
-        for one in listed:
-            await ui.json(one["path"])
+        for page in listed:
+            await ui.json(page["path"])
 
 
 REFUSED = [

@@ -75,14 +75,14 @@ def test_columns_show_names_times_and_charts() -> None:
     row = {"topic": "orders", "left_s": 3.0, "none_s": None, "history": [(1.0, 2), (0.0, 3)]}
 
     topic = named("topic", "topic", "topics", PLACE)
-    left, none = spans("left_s", "left"), spans("none_s", "none")
+    duration, none = spans("left_s", "left"), spans("none_s", "none")
     chart = charts("history", "lag", "lag")
 
     assert read_html(topic.show(row)).one("a").text == "orders"
     assert topic.sort is not None
     assert topic.sort(row) == "orders"
-    assert read_html(left.show(row)).text == "3.0 s"
-    assert left.sort is not None
-    assert left.sort(row) == 3.0
+    assert read_html(duration.show(row)).text == "3.0 s"
+    assert duration.sort is not None
+    assert duration.sort(row) == 3.0
     assert read_html(none.show(row)).text == DASH
     assert read_html(chart.show(row)).one("svg").attributes["role"] == "img"

@@ -28,7 +28,9 @@ def test_a_page_links_to_the_others_and_to_its_json() -> None:
 
     assert text.startswith("<!doctype html><html lang=")
     links = page.one("nav").all("a")
-    assert [link.attributes["href"] for link in links] == [f"/ui/{one.name}" for one in pages]
+    assert [link.attributes["href"] for link in links] == [
+        f"/ui/{ui_page.name}" for ui_page in pages
+    ]
     assert [link.text for link in links if "aria-current" in link.attributes] == [pages[1].title]
     assert page.one("a", href=f"/ui/api/{pages[1].name}?a=1&b=2").text == "JSON"
     assert page.one("div", id="live").attributes == {
@@ -69,10 +71,12 @@ def test_navigation_groups_pages_by_their_order() -> None:
         group.attributes["data-group"]: [link.text for link in group.all("a")]
         for group in page.one("nav").all("ul")
     }
-    assert [title for group in titles.values() for title in group] == [one.title for one in pages]
+    assert [title for group in titles.values() for title in group] == [
+        ui_page.title for ui_page in pages
+    ]
     assert list(titles) == sorted(titles, key=["Traffic", "Inside", "Broker", "More"].index)
     assert titles["Traffic"][0] == "Overview"
-    assert [group_of(one) for one in pages] == [
+    assert [group_of(ui_page) for ui_page in pages] == [
         name for name, group in titles.items() for _ in group
     ]
     assert page.one("a", class_="brand").text == "broker <1>"
@@ -84,7 +88,7 @@ def test_page_has_no_inline_script_and_no_inline_style() -> None:
         head(pages[0], pages, PLACE, query="", refresh_ms=0, run="", controls=Html("")) + foot()
     )
 
-    assert [one.content for one in page.all("script")] == [[], []]
+    assert [script.content for script in page.all("script")] == [[], []]
     assert page.all("style") == []
     assert page.one("div", id="live").attributes == {"id": "live", "data-refresh-ms": "0"}
 
@@ -92,6 +96,6 @@ def test_page_has_no_inline_script_and_no_inline_style() -> None:
 def test_error_page_has_the_error_and_a_link_to_the_overview() -> None:
     page = read_html(sentence("404", "no node <x>", PLACE))
 
-    assert [one.text for one in page.all("p")] == ["no node <x>", "to the overview"]
-    assert [one.text for one in page.one("main").all("h1")] == ["404"]
+    assert [paragraph.text for paragraph in page.all("p")] == ["no node <x>", "to the overview"]
+    assert [heading.text for heading in page.one("main").all("h1")] == ["404"]
     assert page.all("div", id="live") == []

@@ -13,8 +13,8 @@ from typing import Final
 from attrs import Factory, frozen
 
 _TOPIC: Final = r", topic=(.+), partition=(.*)"
-_ONE: Final = r", (.+)=(.+)"
-_TWO: Final = r", (.+)=(.+), (.+)=(.+)"
+_LABEL: Final = r", (.+)=(.+)"
+_TWO_LABELS: Final = r", (.+)=(.+), (.+)=(.+)"
 _SECOND: Final = {r"\4": r"\5", r"\6": r"\7"}
 _NOT_REQUESTS: Final = "(?!RequestMetrics)"
 
@@ -34,20 +34,20 @@ def _generic(but: str, *, old: bool = False) -> tuple[list[Rule], list[Rule]]:
     head = rf"kafka.(\w+)<type={but}(.+), name=(.+)"
     third = {r"\4": r"\5"}
     return [
-        Rule(rf"{head}PerSec\w*{_TWO}><>Count", r"kafka_\1_\2_\3_total", _SECOND, old),
-        Rule(rf"{head}PerSec\w*{_ONE}><>Count", r"kafka_\1_\2_\3_total", third, old),
+        Rule(rf"{head}PerSec\w*{_TWO_LABELS}><>Count", r"kafka_\1_\2_\3_total", _SECOND, old),
+        Rule(rf"{head}PerSec\w*{_LABEL}><>Count", r"kafka_\1_\2_\3_total", third, old),
         Rule(rf"{head}PerSec\w*><>Count", r"kafka_\1_\2_\3_total", {}, old),
     ], [
-        Rule(rf"{head}{_TWO}><>Count", r"kafka_\1_\2_\3_count", _SECOND, old),
+        Rule(rf"{head}{_TWO_LABELS}><>Count", r"kafka_\1_\2_\3_count", _SECOND, old),
         Rule(
-            rf"{head}{_TWO}><>(\d+)thPercentile",
+            rf"{head}{_TWO_LABELS}><>(\d+)thPercentile",
             r"kafka_\1_\2_\3",
             {**_SECOND, "quantile": r"0.\8"},
             old,
         ),
-        Rule(rf"{head}{_ONE}><>Count", r"kafka_\1_\2_\3_count", third, old),
+        Rule(rf"{head}{_LABEL}><>Count", r"kafka_\1_\2_\3_count", third, old),
         Rule(
-            rf"{head}{_ONE}><>(\d+)thPercentile",
+            rf"{head}{_LABEL}><>(\d+)thPercentile",
             r"kafka_\1_\2_\3",
             {**third, "quantile": r"0.\6"},
             old,
@@ -106,11 +106,11 @@ RULES: Final = (
     ),
     Rule(rf"{_PERCENT}><>MeanRate", r"kafka_\1_\2_\3_percent"),
     Rule(rf"{_PERCENT}><>Value", r"kafka_\1_\2_\3_percent"),
-    Rule(rf"{_PERCENT}{_ONE}><>Value", r"kafka_\1_\2_\3_percent", {r"\4": r"\5"}),
+    Rule(rf"{_PERCENT}{_LABEL}><>Value", r"kafka_\1_\2_\3_percent", {r"\4": r"\5"}),
     *_COUNTERS,
     *_OLD_COUNTERS,
-    Rule(rf"kafka.(\w+)<type=(.+), name=(.+){_TWO}><>Value", r"kafka_\1_\2_\3", _SECOND),
-    Rule(rf"kafka.(\w+)<type=(.+), name=(.+){_ONE}><>Value", r"kafka_\1_\2_\3", {r"\4": r"\5"}),
+    Rule(rf"kafka.(\w+)<type=(.+), name=(.+){_TWO_LABELS}><>Value", r"kafka_\1_\2_\3", _SECOND),
+    Rule(rf"kafka.(\w+)<type=(.+), name=(.+){_LABEL}><>Value", r"kafka_\1_\2_\3", {r"\4": r"\5"}),
     Rule(r"kafka.(\w+)<type=(.+), name=(.+)><>Value", r"kafka_\1_\2_\3"),
     *_HISTOGRAMS,
     *_OLD_HISTOGRAMS,

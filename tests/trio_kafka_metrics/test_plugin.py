@@ -37,8 +37,8 @@ def telling(name: str, reporter: Reporter):
 
 async def test_reporters_receive_the_metrics_every_interval(autojump_clock: MockClock) -> None:
     reporter = Reporter()
-    async with harness({"report.interval.ms": "5000"}, telling("one", reporter)) as it:
-        await it.served.create_topic("t", 3)
+    async with harness({"report.interval.ms": "5000"}, telling("one", reporter)) as plugin_harness:
+        await plugin_harness.served.create_topic("t", 3)
         await trio.sleep(11)
 
     assert len(reporter.told) == 2
@@ -48,9 +48,9 @@ async def test_reporters_receive_the_metrics_every_interval(autojump_clock: Mock
 async def test_failing_reporter_does_not_affect_other_reporters(autojump_clock: MockClock) -> None:
     broken, whole = Reporter(ValueError("no")), Reporter()
     plugins = telling("broken", broken), telling("whole", whole)
-    async with harness({"report.interval.ms": "1000"}, *plugins) as it:
+    async with harness({"report.interval.ms": "1000"}, *plugins) as plugin_harness:
         await trio.sleep(3.5)
-        assert it.host.find("metrics").state.value == "ready"
+        assert plugin_harness.host.find("metrics").state.value == "ready"
 
     assert len(broken.told) == len(whole.told) == 3
 
@@ -60,20 +60,20 @@ async def test_reporter_that_raises_system_exit_fails_only_its_own_plugin(
 ) -> None:
     broken, whole = Reporter(SystemExit(1)), Reporter()
     plugins = telling("broken", broken), telling("whole", whole)
-    async with harness({"report.interval.ms": "1000"}, *plugins) as it:
+    async with harness({"report.interval.ms": "1000"}, *plugins) as plugin_harness:
         await trio.sleep(3.5)
-        assert it.host.find("broken").state.value == "failed"
-        assert it.host.find("metrics").state.value == "ready"
+        assert plugin_harness.host.find("broken").state.value == "failed"
+        assert plugin_harness.host.find("metrics").state.value == "ready"
 
     assert len(broken.told) == 1
     assert len(whole.told) == 3
 
 
 async def test_metrics_path_is_mounted_until_the_plugin_stops(autojump_clock: MockClock) -> None:
-    async with harness() as it:
-        assert it.mounts.find("/metrics") is not None
-        await it.host.stop()
-        assert it.mounts.find("/metrics") is None
+    async with harness() as plugin_harness:
+        assert plugin_harness.mounts.find("/metrics") is not None
+        await plugin_harness.host.stop()
+        assert plugin_harness.mounts.find("/metrics") is None
 
 
 async def test_negative_series_limit_is_refused(autojump_clock: MockClock) -> None:

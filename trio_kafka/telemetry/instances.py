@@ -125,10 +125,10 @@ class ClientInstances:
 
     def expire(self, now: float) -> None:
         """Forget clients from the longest silence on, up to the first that is still expected."""
-        for known_id, known in tuple(self._instances.items())[:_AT_ONCE]:
-            if now - known.seen <= known.life_s:
+        for instance_id, instance in tuple(self._instances.items())[:_AT_ONCE]:
+            if now - instance.seen <= instance.life_s:
                 return
-            self._remove(known_id)
+            self._remove(instance_id)
 
     def keep(self, instance: ClientInstance, push: Push) -> None:
         """Keep what a client has pushed: the last value of each gauge, the sum of all deltas."""

@@ -107,7 +107,7 @@ def soak_planes(chosen: argparse.Namespace) -> int:
 
 def told(load: Load) -> None:
     """What the load did."""
-    print("done: " + ", ".join(f"{count} {what}" for what, count in sorted(load.done.items())))
+    print("done: " + ", ".join(f"{count} {name}" for name, count in sorted(load.done.items())))
 
 
 if __name__ == "__main__":

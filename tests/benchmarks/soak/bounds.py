@@ -73,12 +73,12 @@ class AuditInterceptor:
         """A line of each minute; a look a second. Ends early where the load has stopped."""
         for number in range(1, minutes + 1):
             cpu_s, began = self.broker.server.cpu_s(), time.monotonic()
-            while (left := began + minute_s - time.monotonic()) > 0:
-                if load.stop.wait(min(left, 1)):
+            while (remaining_s := began + minute_s - time.monotonic()) > 0:
+                if load.stop.wait(min(remaining_s, 1)):
                     return
                 self.look()
             cores = (self.broker.server.cpu_s() - cpu_s) / (time.monotonic() - began)
-            yield f"{number:4} min  {cores:5.2f} cores\n{self.told()}"
+            yield f"{number:4} min  {cores:5.2f} cores\n{self.report()}"
 
     def begin(self) -> None:
         """What the broker is before the load."""
@@ -86,10 +86,12 @@ class AuditInterceptor:
         self._at_first = dict(self.now)
         self.bounds = {}
 
-    def told(self) -> str:
+    def report(self) -> str:
         """What was seen last, of what it may be, and the most so far; what has no bound, too."""
-        told = [f"{name} {show(value)}{self._of(name)}" for name, value in self.now.items()]
-        lines = ["    ".join(told[at : at + _IN_A_LINE]) for at in range(0, len(told), _IN_A_LINE)]
+        entries = [f"{name} {show(value)}{self._of(name)}" for name, value in self.now.items()]
+        lines = [
+            "    ".join(entries[at : at + _IN_A_LINE]) for at in range(0, len(entries), _IN_A_LINE)
+        ]
         return "\n".join(f"      {line}" for line in lines)
 
     def _of(self, name: str) -> str:
@@ -181,13 +183,13 @@ class AuditInterceptor:
         peaks = dict(self.bounds)
         while True:
             self.look()
-            left = self._left()
-            if all(bound.kept for bound in left.values()) or time.monotonic() > ends:
+            bounds_after = self._bounds_after_load()
+            if all(bound.kept for bound in bounds_after.values()) or time.monotonic() > ends:
                 break
             time.sleep(_GLANCE_S)
-        self.bounds = peaks | left
+        self.bounds = peaks | bounds_after
 
-    def _left(self) -> dict[str, Bound]:
+    def _bounds_after_load(self) -> dict[str, Bound]:
         first = self._at_first
         limits = {
             "connections": first["connections"] + _OWN,

@@ -130,7 +130,7 @@ async def test_level_of_kafkas_request_logger_switches_the_request_log_on_and_of
         await served.ask(IncrementalAlterConfigsRequest([resource]))
         await served.ask(MetadataRequest(topics=[]))
         await served.broker.request_log.drain()
-        (line,) = [one for one in told() if "METADATA" in one]
+        (line,) = [message for message in told() if "METADATA" in message]
         assert line.startswith('Completed request:{"isForwarded":false,')
 
         set_level(LOGGER, "WARN")
@@ -164,7 +164,7 @@ async def test_request_log_file_set_by_a_client_is_refused_and_ignored_if_stored
         delta = MetadataDelta(served.broker.metadata.image)
         delta.config((ConfigResourceType.BROKER, "")).update(hostile)
         stored = delta.apply(served.broker.metadata.image.offset + 1, 0, 0)
-        found = served.broker.parts.settings.of(stored)
+        settings = served.broker.parts.settings.of(stored)
 
-    assert (found.trio_request_log, found.trio_request_log_file) == ("file", None)
+    assert (settings.trio_request_log, settings.trio_request_log_file) == ("file", None)
     assert "broker settings in the metadata rejected" in caplog.messages

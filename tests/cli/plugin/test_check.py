@@ -18,7 +18,7 @@ def test_checked_plugins_are_shown_with_state_problems_and_source() -> None:
         "bad: error: two (entry point bad)",
         "off: disabled (entry point off)",
     ]
-    assert [as_data(one) for one in result[1:]] == [
+    assert [as_data(checked_plugin) for checked_plugin in result[1:]] == [
         {
             "name": "bad",
             "state": "error",

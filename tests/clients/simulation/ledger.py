@@ -64,8 +64,8 @@ class Ledger:
         """Note committed offsets that the coordinator has returned."""
         for at, offset in offsets.items():
             if offset is not None:
-                known = frozenset(self.asked[group, at])
-                result = FoundCommit(group, at, offset.offset, self.history.mark(), known)
+                commit_offsets = frozenset(self.asked[group, at])
+                result = FoundCommit(group, at, offset.offset, self.history.mark(), commit_offsets)
                 self.commits.append(result)
 
     def check_promises(self, raw: Values) -> None:
@@ -77,8 +77,8 @@ class Ledger:
             for value in self.unclear
             if value not in self.bytes_sent
         ]
-        known = self.unsent | self.unclear | self.leaving | self.acknowledged
-        problems += [f"{value!r} is stored and unknown" for value in stored - known if value]
+        known_values = self.unsent | self.unclear | self.leaving | self.acknowledged
+        problems += [f"{value!r} is stored and unknown" for value in stored - known_values if value]
         assert not problems, problems[:5]
 
     def check_group(self, group: str, log: Values) -> None:

@@ -27,7 +27,7 @@ def test_the_described_rows_of_a_topic_equal_the_rows_recorded_from_kafka():
 
     rows = describe_topic({"retention.ms": "1000000", "min.insync.replicas": "1"}, broker)
 
-    found = [
+    described = [
         {
             "name": row.name,
             "value": row.value,
@@ -39,7 +39,7 @@ def test_the_described_rows_of_a_topic_equal_the_rows_recorded_from_kafka():
         }
         for row in sorted(rows, key=lambda row: row.name)
     ]
-    assert found == RECORDED
+    assert described == RECORDED
 
 
 def test_synonyms_are_listed_in_the_order_of_their_sources():
@@ -124,10 +124,10 @@ def test_internal_settings_are_described_only_when_they_were_given():
         return {row.name for row in rows}
 
     plain = Layers(config=broker_config())
-    given = Layers(config=broker_config({"unstable.api.versions.enable": "true"}))
+    configured = Layers(config=broker_config({"unstable.api.versions.enable": "true"}))
 
     assert "unstable.api.versions.enable" not in names(describe_broker(plain))
-    assert "unstable.api.versions.enable" in names(describe_broker(given))
+    assert "unstable.api.versions.enable" in names(describe_broker(configured))
     assert "internal.segment.bytes" not in names(describe_topic({}, plain))
     assert "internal.segment.bytes" in names(describe_topic({"internal.segment.bytes": "9"}, plain))
 

@@ -69,8 +69,8 @@ def test_renewed_offset_does_not_expire() -> None:
 
 def test_retention_requested_by_the_client_overrides_the_setting() -> None:
     groups = classic_driver()
-    asked = Commit(group_id="g", version=2, retention_ms=3 * DAY_MS, topics=one(7))
-    groups.ask(lambda machine, ticket, now: commit(asked, machine, ticket, now))
+    request = Commit(group_id="g", version=2, retention_ms=3 * DAY_MS, topics=one(7))
+    groups.ask(lambda machine, ticket, now: commit(request, machine, ticket, now))
 
     groups.advance(2 * DAY_MS)
     assert offsets(groups) == [7]
@@ -141,9 +141,11 @@ def test_expiry_of_many_groups_works_in_steps_with_non_atomic_tombstones() -> No
     assert len(effects.records) == 400
 
 
-@pytest.mark.parametrize(("topic_id", "left"), [(ID, [-1]), (OTHER_ID, [7]), (bytes(16), [-1])])
+@pytest.mark.parametrize(
+    ("topic_id", "remaining"), [(ID, [-1]), (OTHER_ID, [7]), (bytes(16), [-1])]
+)
 def test_offsets_of_a_deleted_topic_are_removed_unless_the_topic_id_differs(
-    topic_id: bytes, left: list[int]
+    topic_id: bytes, remaining: list[int]
 ) -> None:
     groups = driver()
     store(groups, one(7, topic_id=topic_id))
@@ -154,7 +156,7 @@ def test_offsets_of_a_deleted_topic_are_removed_unless_the_topic_id_differs(
     for change in groups.machine.image_changed(delta, evolve(MetadataImage(), offset=5)):
         groups.apply(change)
 
-    assert offsets(groups) == left
+    assert offsets(groups) == remaining
     assert groups.machine.offsets.get("g", "u", 0) is not None
     assert groups.machine.image.offset == 5
 
@@ -217,9 +219,9 @@ def test_creating_a_group_starts_the_expiry_timer() -> None:
 
 def test_refused_commit_creates_no_group() -> None:
     groups = driver()
-    asked = Commit(group_id="g", member_id="m", epoch=3, topics=one(7))
+    request = Commit(group_id="g", member_id="m", epoch=3, topics=one(7))
 
     with pytest.raises(KafkaError, match="GROUP_ID_NOT_FOUND"):
-        groups.ask(lambda machine, ticket, now: commit(asked, machine, ticket, now))
+        groups.ask(lambda machine, ticket, now: commit(request, machine, ticket, now))
 
     assert groups.timers == {}

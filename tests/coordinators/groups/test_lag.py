@@ -44,9 +44,9 @@ def test_negative_committed_offset_is_none_and_has_no_lag() -> None:
     for partition, offset in enumerate((-1, -2, 0)):
         store(groups, one(offset, partition))
 
-    known = list(lags(groups.machine, "g", lambda topic, partition: 10))
+    group_lags = list(lags(groups.machine, "g", lambda topic, partition: 10))
 
-    assert [(lag.partition, lag.lag) for lag in known] == [(2, 10)]
+    assert [(lag.partition, lag.lag) for lag in group_lags] == [(2, 10)]
 
 
 async def test_lag_is_known_for_partitions_led_by_this_broker(autojump_clock: MockClock) -> None:

@@ -48,12 +48,12 @@ def test_fetched_offset_is_the_last_committed_offset(steps) -> None:
     driver: MachineDriver[Groups] = MachineDriver(all_groups)
     model: dict[tuple[str, str, int], tuple[int, int]] = {}  # offset, and when
 
-    for number, (what, argument) in enumerate(steps, 1):
-        if what == "commit":
+    for number, (action, argument) in enumerate(steps, 1):
+        if action == "commit":
             group, topic, partition = argument
             store(driver, one(number, partition, topic=topic), group)
             model[argument] = number, driver.now_ms
-        elif what == "delete":
+        elif action == "delete":
             group, topic, partition = argument
             topic_partitions = [TopicPartitions(topic, ZERO_TOPIC_ID, [partition])]
             ticket = driver.submit(
@@ -63,17 +63,17 @@ def test_fetched_offset_is_the_last_committed_offset(steps) -> None:
                 assert driver.answers[ticket].code is ErrorCode.GROUP_ID_NOT_FOUND
                 assert not any(place[0] == group for place in model)
             model.pop(argument, None)
-        elif what == "refused":
+        elif action == "refused":
             driver.refuse = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
             ticket = driver.submit(committing(argument, number))
             assert driver.answers[ticket] is driver.refuse
             driver.refuse = None
-        elif what == "uncommitted":
+        elif action == "uncommitted":
             driver.hold = True
             ticket = driver.submit(committing(argument, number))
             assert ticket not in driver.answers
             driver = driver.reload()  # it was never answered, and is lost
-        elif what == "crash":
+        elif action == "crash":
             driver = driver.reload()
         else:
             driver.advance(argument * CHECK_MS)
@@ -85,8 +85,8 @@ def test_fetched_offset_is_the_last_committed_offset(steps) -> None:
 
 def committing(place, number):
     group, topic, partition = place
-    asked = Commit(group_id=group, topics=one(number, partition, topic=topic))
-    return lambda machine, ticket, now: commit(asked, machine, ticket, now)
+    request = Commit(group_id=group, topics=one(number, partition, topic=topic))
+    return lambda machine, ticket, now: commit(request, machine, ticket, now)
 
 
 def told(driver, place) -> int:

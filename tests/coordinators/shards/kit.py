@@ -84,8 +84,8 @@ class KeptLog:
 
     def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> int | None:
         written = whole(self.write(list(records)))
-        known = self.knows and self.lost is None
-        return None if known and written <= self.end else written
+        is_committed = self.knows and self.lost is None
+        return None if is_committed and written <= self.end else written
 
     def append_for(
         self, origin: Origin, records: Sequence[CoordinatorRecord], now_ms: int
@@ -213,7 +213,7 @@ class Stage:
         if ticket.answer is not NOT_YET:
             return value_or_raise(ticket.answer)
         answers = wait_for_answers([ticket], self.purgatory, timeout_s)
-        pending = then(answers, lambda told: value_or_raise(told[0]))
+        pending = then(answers, lambda replies: value_or_raise(replies[0]))
         self.purgatory.watch(pending, self.purgatory.check, self.told.append)
         return pending
 

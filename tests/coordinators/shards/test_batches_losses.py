@@ -53,7 +53,7 @@ async def test_refused_batch_fails_its_requests_and_reloads_the_shard(
         await trio.sleep(0.006)
 
         code = ErrorCode.COORDINATOR_NOT_AVAILABLE
-        assert [getattr(one, "code", one) for one in stage.told] == [
+        assert [getattr(answer, "code", answer) for answer in stage.told] == [
             code, code, code, ErrorCode.NOT_COORDINATOR
         ]  # fmt: skip
         assert stage.failures == [stage.shard]
@@ -188,7 +188,7 @@ async def test_refused_batch_of_queued_events_fails_all_queued_events() -> None:
     stage.log.error = REFUSED
     stage.shard.go_on(inf)
 
-    codes = [getattr(one, "code", one) for one in stage.told]
+    codes = [getattr(answer, "code", answer) for answer in stage.told]
     assert codes == ["slow"] + [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 4
     assert stage.failures == [stage.shard]
     assert not stage.shard.busy

@@ -18,9 +18,9 @@ pytestmark = pytest.mark.leaves(
 
 @pytest.fixture
 async def stage() -> Stage:
-    made = Stage()
-    made.activate()
-    return made
+    new_stage = Stage()
+    new_stage.activate()
+    return new_stage
 
 
 async def test_event_with_committed_records_is_answered_at_once(stage: Stage) -> None:
@@ -161,17 +161,17 @@ async def test_lost_records_unload_the_shard_and_fail_its_requests(stage: Stage)
 async def test_many_answers_and_timers_are_performed_in_slices(stage: Stage, way: str) -> None:
     """Of 250 nobody is forgotten, and no slice has more than 100."""
     tickets: list[Ticket] = []
-    made: list[str] = []
+    calls: list[str] = []
 
     def seen() -> tuple[int, ...]:
-        return len(stage.told), len(stage.shard.keyed_timers), len(stage.log.records), len(made)
+        return len(stage.told), len(stage.shard.keyed_timers), len(stage.log.records), len(calls)
 
     def park(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
         tickets.append(ticket)
         return Effects()
 
     def many(_now_ms: int) -> Effects:
-        made.append("effects")
+        calls.append("effects")
         effects = Effects(answers=[(ticket, "told") for ticket in tickets])
         for number in range(len(tickets)):
             effects.set_timer(("t", number), 1000)
@@ -199,9 +199,9 @@ async def test_many_answers_and_timers_are_performed_in_slices(stage: Stage, way
 
     assert stage.told == ["told"] * 250
     assert len(stage.shard.keyed_timers) == 250
-    assert max(max(one) for one in slices) == 100
-    for told, timers, written, decided in slices:  # each may take long by itself
-        assert (told + timers > 0) + (written > 0) + (decided > 0) <= 1
+    assert max(max(counts) for counts in slices) == 100
+    for answered, timers, written, decided in slices:  # each may take long by itself
+        assert (answered + timers > 0) + (written > 0) + (decided > 0) <= 1
     assert stage.machine.words == (["a"] if "committed" in way else [])
 
 

@@ -53,7 +53,7 @@ async def test_late_answer_is_delivered_through_the_purgatory() -> None:
     wrong.give(ERROR)
     ticket.give(3)
 
-    assert [str(told) for told in place.told] == [str(ERROR), "3"]
+    assert [str(answer) for answer in place.told] == [str(ERROR), "3"]
     assert place.told[0] is not ERROR  # which, raised, would know the frames that know it
     assert place.purgatory.waiting == 0
 
@@ -74,7 +74,7 @@ async def test_errors_are_delivered_as_answers_without_a_value_step(
         nursery.cancel_scope.cancel()
 
     late = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "no answer in time")
-    assert [repr(told) for told in place.told] == [repr([ERROR]), "[3]", repr([late])]
+    assert [repr(answer) for answer in place.told] == [repr([ERROR]), "[3]", repr([late])]
     endless.give(4)
     assert place.told[-1] == [4]
     assert not place.purgatory.watchers

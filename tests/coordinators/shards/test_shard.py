@@ -21,9 +21,9 @@ pytestmark = pytest.mark.leaves(
 
 @pytest.fixture
 async def stage() -> Stage:
-    made = Stage()
-    made.activate()
-    return made
+    new_stage = Stage()
+    new_stage.activate()
+    return new_stage
 
 
 async def test_loaded_state_is_not_returned_before_its_commit() -> None:

@@ -47,9 +47,9 @@ def reader(
     return finish(SegmentReader.open(directory, 0, end, pace=pace, buffer=buffer)), pace
 
 
-def read_all(found: SegmentReader, skip_below: int = 0) -> list[list[tuple[int, bytes]]]:
+def read_all(segment_reader: SegmentReader, skip_below: int = 0) -> list[list[tuple[int, bytes]]]:
     chunks = []
-    while chunk := finish(found.next_chunk(skip_below)):
+    while chunk := finish(segment_reader.next_chunk(skip_below)):
         chunks.append([(batch.position, bytes(batch.data)) for batch in chunk])
     return chunks
 

@@ -42,12 +42,12 @@ class Connection:
 
 def crowd(limits: ConnectionLimits, progress: list[float]) -> list[Connection]:
     admission = limits.admission("PLAINTEXT")
-    made = []
-    for one in progress:
+    result = []
+    for progress_s in progress:
         slot: Any = admission.arrive(Handle())  # type: ignore[arg-type]
-        slot.connection = Connection(slot, one)
-        made.append(slot.connection)
-    return made
+        slot.connection = Connection(slot, progress_s)
+        result.append(slot.connection)
+    return result
 
 
 @pytest.fixture
@@ -89,17 +89,17 @@ async def test_a_connection_that_is_already_ending_is_evicted_before_an_older_ac
 async def test_a_connection_without_a_processor_is_evicted_only_when_a_processor_has_taken_charge(
     autojump_clock: MockClock, nursery: trio.Nursery, limits: ConnectionLimits
 ) -> None:
-    (one,) = crowd(limits, [1.0])
-    slot, one.slot.connection = one.slot, None
+    (connection,) = crowd(limits, [1.0])
+    slot, connection.slot.connection = connection.slot, None
     await nursery.start(limits.run)
     limits.obey(ConnectionBounds(connections=0))
     await trio.sleep(1)
-    assert not one.closed
+    assert not connection.closed
 
-    slot.connection = one
+    slot.connection = connection
     await trio.sleep(1)
 
-    assert one.closed
+    assert connection.closed
     nursery.cancel_scope.cancel()
 
 

@@ -67,7 +67,7 @@ class Room:
         assert all(gate.account.count == len(gate.slots) for gate in limits.listeners)
         assert sum(accounts.addresses.values()) == len(slots)
         there = [slot.connection for slot in slots if slot.connection is not None]
-        assert {id(one) for one in there} == {
+        assert {id(connection) for connection in there} == {
             id(connection) for connection in self.plane.connections
         }
 
@@ -107,10 +107,10 @@ async def room(
         protected=protected,
         memory=memory,
     ) as plane:
-        found = Room(world, plane)
+        checked_room = Room(world, plane)
         plane.limits.obey(ConnectionBounds(**bounds))
-        yield found
-        found.check()
+        yield checked_room
+        checked_room.check()
 
 
 # --- places

@@ -78,7 +78,7 @@ async def test_appends_to_the_same_log_during_a_yield_are_queued_in_order(
     after = here.append(10)
     assert after.result is None  # behind those that wait
     await here.appends.wait_empty()
-    assert [one.result.first_offset for one in (own, other, after)] == [1, 2, 3]
+    assert [entry.result.first_offset for entry in (own, other, after)] == [1, 2, 3]
     assert here.append(10).first_offset == 4
 
 
@@ -90,7 +90,7 @@ async def test_append_to_another_log_during_a_yield_is_not_queued(world) -> None
 
     assert here.append(2 * PIECE).first_offset == 0
 
-    assert [getattr(one, "first_offset", None) for one in here.found] == [None] * 3 + [0, None]
+    assert [getattr(entry, "first_offset", None) for entry in here.found] == [None] * 3 + [0, None]
 
 
 async def test_copy_of_a_queued_append_yields_between_its_pieces(

@@ -90,12 +90,12 @@ def test_a_text_of_two_bytes_a_character_is_read_as_java_reads_it() -> None:
 
 
 def test_validity_and_alternative_names_are_read() -> None:
-    found = first_certificate(server().pem)
+    parsed = first_certificate(server().pem)
     certificate = server().certificate
 
-    assert found.not_before == certificate.not_valid_before_utc
-    assert found.not_after == certificate.not_valid_after_utc
-    assert found.alternative_names == {
+    assert parsed.not_before == certificate.not_valid_before_utc
+    assert parsed.not_after == certificate.not_valid_after_utc
+    assert parsed.alternative_names == {
         (0x82, b"localhost"),
         (0x87, bytes([127, 0, 0, 1])),
         (0x87, bytes(15) + b"\x01"),

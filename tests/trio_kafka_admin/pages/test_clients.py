@@ -126,6 +126,6 @@ async def test_hostile_client_id_is_shown_as_text(autojump_clock: MockClock) -> 
             page = await ui.page("/admin/clients")
             assert not live_part(page).all("script")
             links = [link for link in live_part(page).all("a") if "name=" in str(link.attributes)]
-            one = await ui.page(str(links[0].attributes["href"]))
-            assert len(table_of(one, "connections")) == 1
+            client_page = await ui.page(str(links[0].attributes["href"]))
+            assert len(table_of(client_page, "connections")) == 1
             await trio.sleep(2)

@@ -175,13 +175,13 @@ async def test_hostile_name_of_a_group_is_shown_as_text_and_can_be_followed(
 
         page = await ui.page("/admin/groups")
         links = [link for link in live_part(page).all("a") if "name=" in str(link.attributes)]
-        one = await ui.page(str(links[0].attributes["href"]))
+        group_page = await ui.page(str(links[0].attributes["href"]))
 
         assert page.all("script", src="/admin/static/app.js")
         assert not live_part(page).all("script")
         assert len(links) == 1  # the long one is no address
-        assert "<script>" in one.all("h2")[0].text
-        assert table_of(one, "partitions")[0]["lag"] == "1"
+        assert "<script>" in group_page.all("h2")[0].text
+        assert table_of(group_page, "partitions")[0]["lag"] == "1"
 
 
 async def test_groups_without_any_say_so(autojump_clock: MockClock) -> None:

@@ -16,20 +16,23 @@ async def test_overview_shows_broker_id_cluster_id_listeners_and_counts(
 ) -> None:
     async with admin_ui() as ui:
         await ui.served.create_topic("orders")
-        told = await ui.json("/admin/api/overview")
+        overview = await ui.json("/admin/api/overview")
         parts = ui.served.broker.parts
 
-        assert (told["node_id"], told["cluster_id"]) == (int(parts.node_id), parts.cluster_id)
-        assert told["records_by"] == RECORDS_BY
-        assert told["listeners"] == [f"PLAINTEXT://{ui.served.broker.endpoint}"]
-        assert told["counts"] == {
+        assert (overview["node_id"], overview["cluster_id"]) == (
+            int(parts.node_id),
+            parts.cluster_id,
+        )
+        assert overview["records_by"] == RECORDS_BY
+        assert overview["listeners"] == [f"PLAINTEXT://{ui.served.broker.endpoint}"]
+        assert overview["counts"] == {
             "partitions": 1,
             "led here": 1,
             "logs": 1,
             "groups": 0,
             "connections": 1,
         }
-        [loop] = told["loops"]
+        [loop] = overview["loops"]
         assert (loop["plane"], loop["connections"]) == ("plane data", 1)
 
 

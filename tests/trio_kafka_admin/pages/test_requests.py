@@ -47,7 +47,7 @@ async def test_latest_and_slowest_requests_are_shown_with_their_hops(
             page = await ui.page(f"/admin/requests?which={which}&api=ApiVersions")
             [row] = table_of(page, f"requests-{which}")
             assert (row["API"], row["listener"], row["error"]) == ("ApiVersions", "PLAINTEXT", DASH)
-            assert [one.text for one in page.all("a") if "aria-current" in one.attributes] == [
+            assert [link.text for link in page.all("a") if "aria-current" in link.attributes] == [
                 "Requests",
                 which,
             ]
@@ -83,8 +83,8 @@ def test_request_bar_has_one_part_per_hop_with_the_width_of_its_share() -> None:
     result = drawn(queue=1000, local=3000, send=-1)
 
     parts = [
-        (one.attributes["class"], one.attributes["x"], one.attributes["width"])
-        for one in result.all("rect")
+        (rect.attributes["class"], rect.attributes["x"], rect.attributes["width"])
+        for rect in result.all("rect")
     ]
     assert parts == [("queue", "0.0", "40.0"), ("local", "40.0", "120.0")]
     assert result.one("title").text == "queue 1.000 ms, local 3.000 ms"

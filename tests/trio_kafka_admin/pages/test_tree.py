@@ -26,17 +26,17 @@ def shown(*rows: object, path: str = "") -> Element:
 def nesting(element: Element) -> list[object]:
     """Names of nodes, each with a list of those below it."""
     result: list[object] = []
-    for one in element.content:
-        assert isinstance(one, Element)
-        if one.name == "details":
-            summary, *rest = one.content
+    for child in element.content:
+        assert isinstance(child, Element)
+        if child.name == "details":
+            summary, *rest = child.content
             assert isinstance(summary, Element)
             names = [name.text for name in summary.all("b")] or [summary.text]
             result.append([*names, *nesting(Element("", {}, rest))])
-        elif one.name == "span":
+        elif child.name == "span":
             continue  # links of the node
         else:
-            result.append(one.all("a")[0].text)
+            result.append(child.all("a")[0].text)
     return result
 
 
@@ -83,9 +83,9 @@ def test_zero_empty_and_missing_figures_are_shown_as_quiet() -> None:
     node = row(0, "b", ms=1.23456, text="<x>", **figures)
     page = shown(node, path="b")
 
-    whole = [one.text for one in shown(node).all("span")]
+    whole = [span.text for span in shown(node).all("span")]
     assert whole == ["ms 1.235", "text <x>", "depth 3", "on yes"]
-    assert [one.text for one in page.all("span")] == [
+    assert [span.text for span in page.all("span")] == [
         "ms 1.235",
         "text <x>",
         "depth 3",
@@ -95,7 +95,7 @@ def test_zero_empty_and_missing_figures_are_shown_as_quiet() -> None:
         "on yes",
         f"empty {DASH}",
     ]
-    quiet = [one.one("i").text for one in page.all("span", class_="quiet")]
+    quiet = [span.one("i").text for span in page.all("span", class_="quiet")]
     assert quiet == ["zero", "none", "off", "empty"]
 
 
@@ -106,7 +106,7 @@ async def test_the_whole_tree_of_a_broker_is_shown(autojump_clock: MockClock) ->
         result = await ui.json("/admin/api/tree?own=1")
 
         tree = page.one("div", id="tree")
-        names = {one.text for kind in ("a", "b") for one in tree.all(kind)}
+        names = {element.text for kind in ("a", "b") for element in tree.all(kind)}
         assert names >= {"broker-1", "scheduler", "orders-0", "request-handlers", "plugins", "loop"}
         walked = [node for _, node in ui.served.broker.node.walk()]
         partitions = {node.name for node in walked if node.kind == "partition"}
@@ -115,7 +115,9 @@ async def test_the_whole_tree_of_a_broker_is_shown(autojump_clock: MockClock) ->
             for node in walked
             if node.kind != "log" or node.name not in partitions
         ]
-        assert sorted((one["kind"], one["path"]) for one in result["rows"]) == sorted(expected)
+        assert sorted((entry["kind"], entry["path"]) for entry in result["rows"]) == sorted(
+            expected
+        )
         assert result["logs_as_partitions"] == len(walked) - len(expected) == 1
         assert {"connection", "task", "channel", "partition"} <= {kind for kind, _ in expected}
 
@@ -135,7 +137,7 @@ async def test_every_node_links_to_itself(autojump_clock: MockClock) -> None:
         for target in links:
             below = (await ui.json(target.replace("/admin/", "/admin/api/")))["rows"]
             targets[below[0]["path"]] = below[0]["kind"]
-        assert targets == {one["path"]: one["kind"] for one in rows}
+        assert targets == {entry["path"]: entry["kind"] for entry in rows}
 
 
 async def test_a_line_that_opens_has_no_link_in_it(autojump_clock: MockClock) -> None:
@@ -173,8 +175,8 @@ async def test_request_and_queue_of_the_ui_are_left_out_unless_asked_for(
         node.add("GET /admin/tree", "task", lambda: {"mount": "/admin"})
         node.add("GET /metrics", "task", lambda: {"mount": "/metrics"})
 
-        names = [one["name"] for one in (await ui.json("/admin/api/tree"))["rows"]]
-        all_names = [one["name"] for one in (await ui.json("/admin/api/tree?own=1"))["rows"]]
+        names = [entry["name"] for entry in (await ui.json("/admin/api/tree"))["rows"]]
+        all_names = [entry["name"] for entry in (await ui.json("/admin/api/tree?own=1"))["rows"]]
 
         own = {"GET /admin/tree", "admin-requests"}
         assert own.isdisjoint(names)
@@ -195,7 +197,7 @@ async def test_node_names_that_end_with_a_slash_are_found_by_path(
         both = ["broker-1/shard/g/", "broker-1/shard/g//member/"]
         for path, result in ((both[0], both), (both[1], both[1:])):
             rows = (await ui.json(f"/admin/api/tree?path={path}"))["rows"]
-            assert [one["path"] for one in rows] == result
+            assert [entry["path"] for entry in rows] == result
 
 
 async def test_page_of_a_node_links_to_its_parent(autojump_clock: MockClock) -> None:
@@ -203,7 +205,7 @@ async def test_page_of_a_node_links_to_its_parent(autojump_clock: MockClock) -> 
         page = await ui.page("/admin/tree?path=broker-1/scheduler&depth=0")
 
         assert len(page.one("div", id="tree").all("small")) == 1
-        [way] = [one for one in page.all("p") if "broker-1/scheduler" in one.text]
+        [way] = [paragraph for paragraph in page.all("p") if "broker-1/scheduler" in paragraph.text]
         assert way.one("a").attributes["href"] == "/admin/tree"
 
 
@@ -218,7 +220,7 @@ async def test_too_large_tree_is_shown_without_logs_connections_and_other_numero
         page = await ui.page("/admin/tree")
         below = await ui.json("/admin/api/tree?path=broker-1/log-manager-2")
 
-        kinds = {one["kind"] for one in result["rows"]}
+        kinds = {entry["kind"] for entry in result["rows"]}
         assert "log" not in kinds
         assert {"plane", "plugin", "selector", "channel"} <= kinds
         assert not result["truncated"]
@@ -234,7 +236,7 @@ async def test_too_large_tree_is_shown_without_logs_connections_and_other_numero
         assert "Too many nodes to show: connection, file," in page.one("div", id="live").text
         # Of one node all is shown that there is room for, in its order.
         assert below["truncated"]
-        assert {one["kind"] for one in below["rows"][1:]} == {"log"}
+        assert {entry["kind"] for entry in below["rows"][1:]} == {"log"}
         assert len(below["rows"]) == 500
 
 

@@ -66,11 +66,11 @@ def test_the_schema_id_is_split_from_the_data() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "reason"),
     [(b"", "0 bytes: want magic"), (b"\x00\x00", "2 bytes"), (b"{abcd", "magic byte 123: want 0")],
 )
-def test_a_value_without_a_schema_id_is_refused_with_the_reason(value: bytes, told: str) -> None:
-    with pytest.raises(UnknownSchemaError, match=told):
+def test_a_value_without_a_schema_id_is_refused_with_the_reason(value: bytes, reason: str) -> None:
+    with pytest.raises(UnknownSchemaError, match=reason):
         split_id(value)
 
 
@@ -128,7 +128,7 @@ def test_a_registry_response_that_is_too_long_or_no_json_fails_the_task(body: by
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "reason"),
     [
         (schema_answer("int", schemaType="PROTOBUF"), "is of type PROTOBUF: want AVRO"),
         (schema_answer("int", references=[{"name": "x"}]), "has references"),
@@ -137,11 +137,11 @@ def test_a_registry_response_that_is_too_long_or_no_json_fails_the_task(body: by
     ],
 )
 def test_an_unusable_schema_of_the_registry_is_an_unknown_schema_error(
-    answer: Callable[[int], Answer], told: str
+    answer: Callable[[int], Answer], reason: str
 ) -> None:
     with (
         registry_with({"/schemas/ids/1": answer}) as served,
-        pytest.raises(UnknownSchemaError, match=told),
+        pytest.raises(UnknownSchemaError, match=reason),
     ):
         client(served.url).schema(1)
 

@@ -80,12 +80,14 @@ def test_parsed_rows_that_match_a_condition_are_written_as_json(
 
     result = read_topic(shared_broker.bootstrap, "back-json-2")
     assert some == 2
-    assert [one.value() for one in result] == [
+    assert [message.value() for message in result] == [
         b'{"id":3,"x":{"y":[3]}}',
         b'{"id":4,"x":{"y":[4]}}',
     ]
     assert keyed == 5
-    assert {one.key() for one in read_topic(shared_broker.bootstrap, "back-json-3")} == {b"k"}
+    assert {message.key() for message in read_topic(shared_broker.bootstrap, "back-json-3")} == {
+        b"k"
+    }
 
 
 def test_a_replay_of_a_table_keeps_the_given_rate(

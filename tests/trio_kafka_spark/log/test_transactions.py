@@ -79,7 +79,7 @@ def test_transactions_around_a_corrupt_batch_are_found_and_the_damage_is_reporte
     bad = []
 
     assert found(tmp_path, bad.append).aborted == ((1, 0, 14),)
-    assert [one.position for one in bad] == [damaged]
+    assert [damage.position for damage in bad] == [damaged]
     with pytest.raises(ValueError, match=f"position {damaged}"):
         found(tmp_path)
 
@@ -92,4 +92,4 @@ def test_a_control_batch_without_a_valid_marker_is_reported_as_damage(tmp_path):
 
     found(tmp_path, bad.append)
 
-    assert [one.position for one in bad] == [len(data(0, 1))]
+    assert [damage.position for damage in bad] == [len(data(0, 1))]

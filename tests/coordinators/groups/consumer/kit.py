@@ -131,10 +131,10 @@ class Scene:
         """Topics by name; those that are there get more partitions."""
         records: list[Any] = []
         for name, size in topics.items():
-            known = self.image.topics.get(name)
-            if known is None:
+            existing = self.image.topics.get(name)
+            if existing is None:
                 records.append(TopicRecord(name=name, topic_id=self.topic_id(name)))
-            begin = 0 if known is None else len(known.partitions)
+            begin = 0 if existing is None else len(existing.partitions)
             records += [
                 PartitionRecord(
                     partition_id=number,
@@ -171,8 +171,8 @@ class Scene:
         epoch = said.pop("epoch", self.epochs.get(member, 0))
         said.setdefault("client_id", "client")
         said.setdefault("client_host", "/127.0.0.1")
-        asked = Heartbeat(group_id=GROUP, member_id=member, epoch=epoch, **said)
-        answer: HeartbeatAnswer = self.driver.ask(partial(heartbeat, asked))
+        request = Heartbeat(group_id=GROUP, member_id=member, epoch=epoch, **said)
+        answer: HeartbeatAnswer = self.driver.ask(partial(heartbeat, request))
         if answer.epoch >= 0:
             self.epochs[member] = answer.epoch
             if answer.assignment is not None:

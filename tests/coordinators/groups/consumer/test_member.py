@@ -44,12 +44,12 @@ SAYS: dict[str, Any] = {"group_id": "g", "member_id": "m", "epoch": 5}
 
 
 def heard(member: Member, **said: Any) -> Member:
-    given = {"client_id": "c", "client_host": "/h"} | said
-    return member.with_heartbeat(Heartbeat(**SAYS, **given))
+    fields = {"client_id": "c", "client_host": "/h"} | said
+    return member.with_heartbeat(Heartbeat(**SAYS, **fields))
 
 
-def same(one: Member, other: Member) -> bool:
-    return all(getattr(one, name) == getattr(other, name) for name in Member.__slots__[:-1])
+def same(first: Member, second: Member) -> bool:
+    return all(getattr(first, name) == getattr(second, name) for name in Member.__slots__[:-1])
 
 
 @pytest.mark.parametrize("member", [FULL, Member(member_id="m")])

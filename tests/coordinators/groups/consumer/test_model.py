@@ -60,8 +60,8 @@ class Story:
         ]
 
     def happen(self, event: tuple[str, Any, Any]) -> None:
-        what, whom, how = event
-        match what:
+        action, whom, how = event
+        match action:
             case "beat":
                 self.consumers[whom].beat(lost=how)
             case "give_back":
@@ -78,8 +78,8 @@ class Story:
             case "wait":
                 self._wait(how)
             case "topic":
-                known = self.scene.image.topics.get(whom)
-                self.scene.create(**{whom: max(how, len(known.partitions) if known else 0)})
+                topic = self.scene.image.topics.get(whom)
+                self.scene.create(**{whom: max(how, len(topic.partitions) if topic else 0)})
             case "delete":
                 if whom in self.scene.image.topics:
                     self.scene.delete(whom)

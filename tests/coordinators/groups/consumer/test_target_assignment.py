@@ -61,9 +61,9 @@ def test_plugin_assignor_gets_subscriptions_owners_and_racks() -> None:
     first, second = mine.asked
     assert first.homogeneous
     assert not second.homogeneous
-    one = second.members["m1"]
-    assert (one.topics, one.assigned) == ({A: 2}, {A: {1}})
-    assert (one.instance_id, one.rack_id) == ("i", "r")
+    member = second.members["m1"]
+    assert (member.topics, member.assigned) == ({A: 2}, {A: {1}})
+    assert (member.instance_id, member.rack_id) == ("i", "r")
     assert second.members["m2"].topics == {topic_id("b"): 1}
     assert second.owners == {A: {1: "m1"}}
     assert second.racks(A, 0) == {"rack"}

@@ -12,7 +12,10 @@ from trio_kafka.protocol.stored.groups.consumer import ConsumerGroupRegularExpre
 
 
 def found(scene: Scene) -> dict[str, list[str]]:
-    return {regex: sorted(one.topics) for regex, one in scene.group.subscriptions.resolved.items()}
+    return {
+        regex: sorted(matches.topics)
+        for regex, matches in scene.group.subscriptions.resolved.items()
+    }
 
 
 def looks(scene: Scene) -> int:
@@ -145,9 +148,9 @@ def test_new_expression_of_a_member_replaces_the_old_expression() -> None:
     scene.settle()
     scene.wait(20_000)
 
-    told = scene.beat("m1", regex="b")
+    answer = scene.beat("m1", regex="b")
 
-    assert told.assignment == {}, "what it does not want it gives back at once"
+    assert answer.assignment == {}, "what it does not want it gives back at once"
     scene.wait(0)
     scene.settle()
     assert found(scene) == {"b": ["b"]}

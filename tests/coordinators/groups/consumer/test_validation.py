@@ -29,14 +29,14 @@ IDS = {"a": A, "b": B}
 
 
 def asked(**said: Any) -> Heartbeat:
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "group_id": "g",
         "member_id": "m",
         "epoch": 1,
         "client_id": "",
         "client_host": "",
     }
-    return Heartbeat(**given | said)
+    return Heartbeat(**fields | said)
 
 
 @pytest.mark.parametrize("epoch", [1, -1])
