@@ -30,7 +30,7 @@ _OPTIONS: Final = ("ca", "user", "password_file", "token_file")
 
 @frozen(kw_only=True)
 class HttpCredentials:
-    """What a command proves itself with, and what it trusts. No text shows a secret.
+    """Credentials of a command, and the authorities that it trusts. No text shows a secret.
 
     A token goes before a user. ca: PEM file; empty: what the system trusts.
     """

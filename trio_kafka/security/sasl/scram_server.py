@@ -47,7 +47,7 @@ _CLIENT_FINAL: Final = re.compile(
 
 @frozen(kw_only=True)
 class TokenLogin:
-    """What a server knows of a delegation token. owner: name of the user.
+    """A delegation token as a server knows it. owner: name of the user.
 
     expires_ms: wall-clock time.
     """
