@@ -208,7 +208,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def broker_command(pytestconfig: pytest.Config) -> Command:
-    """What starts the broker that --against names."""
+    """Command that starts the broker that --against names."""
     if pytestconfig.getoption("--against") == "trio-kafka":
         return trio_kafka_command
     from tests.benchmarks.brokers import apache_kafka_command

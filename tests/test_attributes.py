@@ -1,4 +1,4 @@
-"""What attrs shows of its classes, and what is shown here."""
+"""The repr of classes by attrs, and by this project."""
 
 import re
 from typing import Any

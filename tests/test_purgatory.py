@@ -1,4 +1,4 @@
-"""What waits is completed once, by a mark or by time, and leaves nothing behind."""
+"""Waiting operations are completed once, by a mark or by time, and leave nothing behind."""
 
 from collections.abc import Callable
 from typing import Any
@@ -336,7 +336,7 @@ async def test_operations_are_postponed_with_their_timers(autojump_clock: MockCl
 
 
 class Says:
-    """What an operation waits for."""
+    """Waits of an operation."""
 
     def waits(self, now: float) -> tuple[Wait, ...]:
         first = Wait(cause="bytes", words="bytes", on=Subject("topic", "t"), then="it is late")

@@ -117,7 +117,7 @@ async def stable_group(served: ServedBroker, size: int = 1, **how: Any) -> Stabl
 
 @frozen(kw_only=True)
 class Stranger:
-    """Who asks a group for what it has no part in, and what it is told.
+    """A client that is no member of the group it asks, and the error it gets.
 
     member_id: None: that of a member.
     """

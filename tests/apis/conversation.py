@@ -1,4 +1,4 @@
-"""What clients say to classic groups, right and wrong, in every version; and what they are told.
+"""Requests of clients to classic groups, right and wrong, in every version; and the answers.
 
     python -m tests.apis.conversation     record what Apache Kafka says, into `data/`
 
@@ -106,7 +106,7 @@ def protocols(*names: str) -> list[JoinGroupRequestProtocol]:
 
 
 async def strangers(talk: Conversation) -> None:
-    """Who is no member of anything."""
+    """Requests of clients that are members of no group."""
     for label, how in (
         ("session too short", {"session_timeout_ms": 1}),
         ("no group", {"group": ""}),

@@ -1,4 +1,4 @@
-"""What tests of handlers share: a broker in virtual time, batches as producers send them, and short
+"""Kit for tests of handlers: a broker in virtual time, batches as producers send them, and short
 ways to write and read.
 """
 

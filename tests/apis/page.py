@@ -96,7 +96,7 @@ def with_unstable(first: int, last: int, newest: int) -> str:
 
 
 def missing(message: Message, served: Api | Listing | None) -> str:
-    """What Kafka has and this broker has not; empty for nothing."""
+    """Versions that Kafka has and this broker has not; empty for none."""
     if served is None:
         return "not served"
     first, last = stable(message)

@@ -93,7 +93,7 @@ RETENTION: Final = "retention.ms"
 
 
 class Names(NamedTuple):
-    """What the requests are about. group: a classic group; consumers: one of the new protocol."""
+    """Names in the requests. group: a classic group; consumers: one of the new protocol."""
 
     topic: str
     topic_id: bytes

@@ -82,7 +82,7 @@ class Talk:
         for make in case.batches:
             records = memoryview(bytearray(make(now)))
             (part,) = parts_of(await self.ask(produce_request(topic, (0, records)), case.version))
-            lines.append(told(part, now))
+            lines.append(answer_text(part, now))
         stored = await self.fetch(topic)
         return [*lines, *(shown(stored, at, header, now) for at, header in iterate_headers(stored))]
 
@@ -126,7 +126,7 @@ class Talk:
         return result
 
 
-def told(part: Any, now: int) -> str:
+def answer_text(part: Any, now: int) -> str:
     errors = [each.batch_index for each in part.record_errors]
     appended = append_time(part.log_append_time_ms, now)
     listed = f" records {errors}" if errors else ""

@@ -189,7 +189,7 @@ async def test_describe_topic_partitions_lists_only_authorized_topics(
     assert (described(few), few.next_cursor) == ({MINE: 0}, None)
 
 
-def wanted(version: int, name: str, topic_id: TopicId) -> str | TopicId:
+def id_or_name(version: int, name: str, topic_id: TopicId) -> str | TopicId:
     return topic_id if version >= 13 else name
 
 
@@ -259,7 +259,7 @@ async def test_a_transactional_batch_needs_permission_on_its_transactional_id(
 async def test_fetch_reads_only_authorized_topics(autojump_clock: MockClock, version: int) -> None:
     async with two_topics() as (served, mine, others):
         topics = [
-            fetch_request(wanted(version, *topic), 0).topics[0]
+            fetch_request(id_or_name(version, *topic), 0).topics[0]
             for topic in ((OTHERS, others), (MINE, mine))
         ]
         request = k01.FetchRequest(max_wait_ms=0, min_bytes=1, max_bytes=1 << 20, topics=topics)
@@ -268,7 +268,7 @@ async def test_fetch_reads_only_authorized_topics(autojump_clock: MockClock, ver
         begun = await served.ask(request, version)
         session = {"session_id": begun.session_id, "session_epoch": 1}
         polled = await served.ask(fetch_request(None, **session), version)
-        follower = fetch_request(wanted(version, MINE, mine), 0)
+        follower = fetch_request(id_or_name(version, MINE, mine), 0)
         if version < 15:
             follower.replica_id = 5
         else:

@@ -43,7 +43,7 @@ async def send(
     return await produce(served, topic, records, version=version, acks=-1)
 
 
-async def known(served: ServedBroker) -> list[int]:
+async def producer_ids(served: ServedBroker) -> list[int]:
     request = DescribeProducersRequest([TopicRequest("t", [0])])
     (row,) = (await served.ask(request, 0)).topics
     return [producer.producer_id for producer in row.partitions[0].active_producers]
@@ -162,12 +162,12 @@ async def test_an_idle_producer_expires_and_may_start_at_any_sequence(
         now = served.broker.logs.now_ms()
         await send(served, 0, timestamp=now)
         await trio.sleep(58)
-        assert await known(served) == [PRODUCER]
+        assert await producer_ids(served) == [PRODUCER]
         assert (await send(served, 7)).error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
         await trio.sleep(3)
 
-        assert await known(served) == []
+        assert await producer_ids(served) == []
         response = await send(served, 7, timestamp=served.broker.logs.now_ms())
         assert (response.error_code, response.base_offset) == (0, 2)
 
@@ -180,12 +180,12 @@ async def test_a_producer_that_expired_while_the_broker_was_down_is_dropped_at_s
     async with served_broker(world, settings) as served:
         await served.create_topic("t")
         await send(served, 0, timestamp=served.broker.logs.now_ms())
-        assert await known(served) == [PRODUCER]
+        assert await producer_ids(served) == [PRODUCER]
 
     await trio.sleep(61)
 
     async with served_broker(world, settings) as served:
-        assert await known(served) == []
+        assert await producer_ids(served) == []
         assert (await send(served, 9)).error_code == 0
 
 

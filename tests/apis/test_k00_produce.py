@@ -786,7 +786,7 @@ class TestSlowDirectory:
 
     @classmethod
     async def stop(cls, stall_s: float, **settings: str) -> list[PartitionProduceResponse]:
-        """What four clients are told whose appends are queued when the broker stops."""
+        """Answers to four clients whose appends are queued when the broker stops."""
         parts: list[PartitionProduceResponse] = []
         world = simulated_world()
         async with trio.open_nursery() as nursery:

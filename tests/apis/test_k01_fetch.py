@@ -466,7 +466,7 @@ def test_ranges_of_a_wide_response_that_is_not_finished_are_released() -> None:
     released: list[int] = []
 
     class Range:
-        left: int = 10
+        remaining: int = 10
 
         def __init__(self, number: int) -> None:
             self.number = number

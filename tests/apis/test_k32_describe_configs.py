@@ -161,19 +161,19 @@ async def test_dynamic_changes_are_described_at_once_in_order_of_precedence(
     async with broker({"log.retention.ms": "3"}) as served:
         await served.create_topic("t")
 
-        async def told() -> tuple[tuple[str | None, int], ...]:
+        async def values_and_sources() -> tuple[tuple[str | None, int], ...]:
             name = "log.retention.ms"
             of_broker = rows(await describe(served, BROKER, "1", [name]))[name]
             of_topic = rows(await describe(served, TOPIC, "t", ["retention.ms"]))["retention.ms"]
             return tuple((row.value, row.config_source) for row in (of_broker, of_topic))
 
-        assert await told() == (("3", WRITTEN_DOWN),) * 2
+        assert await values_and_sources() == (("3", WRITTEN_DOWN),) * 2
         await change(served, BROKER, "", log_retention_ms="4")
-        assert await told() == (("4", OF_ALL_BROKERS),) * 2
+        assert await values_and_sources() == (("4", OF_ALL_BROKERS),) * 2
         await change(served, BROKER, "1", log_retention_ms="5")
-        assert await told() == (("5", OF_BROKER),) * 2
+        assert await values_and_sources() == (("5", OF_BROKER),) * 2
         await change(served, TOPIC, "t", retention_ms="6")
-        assert await told() == (("5", OF_BROKER), ("6", OF_TOPIC))
+        assert await values_and_sources() == (("5", OF_BROKER), ("6", OF_TOPIC))
 
 
 async def test_the_default_broker_resource_has_only_the_cluster_wide_settings(

@@ -19,7 +19,7 @@ from trio_kafka.testing.simulation import simulated_world
 
 
 def entry(names: Mapping[str, str | None], **values: float | None) -> EntryData:
-    """What is wanted of an entity; None: the quota goes."""
+    """The desired quotas of an entity; None: the quota goes."""
     return EntryData(
         [EntityData(kind, name) for kind, name in names.items()],
         [OpData(key, value or 0.0, remove=value is None) for key, value in values.items()],

@@ -105,7 +105,7 @@ async def asked_by(key: int, *authorizers: RuleAuthorizer) -> set[Decision]:
                 if example.key == key:
                     await ask(served, example)
             served.broker.parts.authorizer = ALLOW_ALL
-    return set().union(*(authorizer.asked for authorizer in authorizers))
+    return set().union(*(authorizer.decisions for authorizer in authorizers))
 
 
 def test_every_handler_has_permission_rows_and_every_row_has_a_handler() -> None:
@@ -132,7 +132,7 @@ async def test_a_handler_checks_exactly_the_permissions_of_its_rows(
 
     checks = await asked_by(key, deny_all(), everything)  # the first one changes nothing
     # Where nothing asks for what these refuse, they are the one that allows everything.
-    if any(kind == ResourceType.CLUSTER for _, kind in everything.asked):
+    if any(kind == ResourceType.CLUSTER for _, kind in everything.decisions):
         checks |= await asked_by(key, no_cluster)
     if any(any_asked):
         checks |= await asked_by(key, no_any)

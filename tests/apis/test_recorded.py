@@ -1,4 +1,4 @@
-"""What Kafka was asked when it was recorded, asked again: what is null in its answers is null in
+"""Requests recorded with Kafka's answers, sent again: what is null in its answers is null in
 ours, and nothing else is; and what goes with an error is the same.
 
 The recorded cluster had other topics, groups and brokers, so parts of answers are compared that

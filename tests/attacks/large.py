@@ -57,7 +57,7 @@ CHOSEN: Final[Mapping[str, Any]] = {
 
 @frozen
 class Place:
-    """What is filled. path: fields from the message down, the last an array, or TAGS, or HEAD."""
+    """Place to fill. path: fields from the message down, the last an array, or TAGS, or HEAD."""
 
     path: tuple[str, ...]
     own_names: bool = False

@@ -205,7 +205,7 @@ def hostile(setting: Setting, victim: Path, random: Random, longest: int) -> Ite
 
 
 def dynamic_settings() -> dict[str, Setting]:
-    """What may change while a broker runs, what must not though it looks so, and with a prefix."""
+    """Settings that may change while a broker runs, some that only look so, and with a prefix."""
     all_settings = every_setting()
     dynamic = {
         name: setting

@@ -1,4 +1,4 @@
-"""What decoding record batches to Arrow costs, beside aiokafka's Cython parser; and encoding them.
+"""Cost of decoding record batches to Arrow, beside aiokafka's Cython parser; and of encoding them.
 
     python -m tests.benchmarks.bench_columnar [--seconds S]
 
@@ -155,7 +155,7 @@ def measure(loads: Mapping[str, Load], seconds: float) -> dict[str, dict[str, fl
 
 
 def missed(figures: Figures) -> list[str]:
-    """What of the bounds is not kept, in words."""
+    """Violations of the bounds, in words."""
     return [
         f"{load}: {ratio:.2f} times aiokafka {reader}, want {bound:g}"
         for (load, reader), bound in BOUNDS.items()

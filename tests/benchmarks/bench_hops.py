@@ -1,4 +1,4 @@
-"""What the registry's counters cost a hop, against the same code without them.
+"""Cost of the registry's counters for a hop, against the same code without them.
 
     python tests/benchmarks/bench_hops.py [repetitions]
 
@@ -118,7 +118,7 @@ def requests(kept: int, *, cold: bool, stamped: bool) -> Loop:
 
 
 def lives(*, cold: bool) -> tuple[Loop, Loop]:
-    """What is kept of each request, beside the sums: the ring and the bar of the slowest."""
+    """Loops for what is kept of each request besides the sums: the ring and the slowest's bar."""
 
     def of(keep: Callable[[RecentRequests, Stamps, float], None]) -> Loop:
         kept = [RecentRequests(RECENT) for _ in range(APIS)]

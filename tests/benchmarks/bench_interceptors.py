@@ -1,4 +1,4 @@
-"""What interceptors cost, in process, in CPU time of this thread.
+"""Cost of interceptors, in process, in CPU time of this thread.
 
     python -m tests.benchmarks.bench_interceptors [repetitions]
 

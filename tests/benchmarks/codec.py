@@ -1,4 +1,4 @@
-"""What encoding and decoding cost, beside kafka-python and kio.
+"""Cost of encoding and decoding, beside kafka-python and kio.
 
     python -m tests.benchmarks.codec [--seconds S]
 
@@ -243,7 +243,7 @@ def geometric_mean(values: Iterable[float]) -> float:
 
 
 def missed(timings: Timings, bound: Bound) -> list[str]:
-    """What of a bound is not kept, in words."""
+    """Violations of a bound, in words."""
     result = ratios(timings, bound)
     comparison = f"{bound.direction} against {bound.than}"
     said = [

@@ -157,7 +157,7 @@ class Polled(NamedTuple):
 
 
 def poll_answer(topic: str, answer: memoryview) -> Polled:
-    """What an answer to `poll_request` says first; its records are a view of it."""
+    """First partition in an answer to `poll_request`; its records are a view of it."""
     error, session_id, topics = struct.unpack_from(">hii", answer, 8)
     if error or not topics:
         return Polled(error, session_id)

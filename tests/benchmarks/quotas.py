@@ -58,7 +58,7 @@ BY_NAME: Final = 12  # the last version of Produce and Fetch that names topics
 
 @define
 class Waits:
-    """What one load was told and what it got."""
+    """Throttle times that one load was told, and what it got."""
 
     got: float = 0.0
     told_ms: int = 0

@@ -1,4 +1,4 @@
-"""What a server process costs: CPU time and memory of it and all its descendants (Linux)."""
+"""Cost of a server process: CPU time and memory of it and all its descendants (Linux)."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""What formatting makes of directories, and what it leaves alone."""
+"""Directories before and after formatting, and those that formatting leaves alone."""
 
 import pytest
 

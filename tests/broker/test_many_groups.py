@@ -5,7 +5,7 @@ import trio
 from trio.testing import MockClock
 
 from tests.apis.classic import GROUP, stable_group
-from tests.apis.test_k09_offset_fetch import asking, commit, told
+from tests.apis.test_k09_offset_fetch import asking, commit, offsets_of
 from trio_kafka.coordinators.groups.offset_values import (
     Commit,
     PartitionOffset,
@@ -61,7 +61,7 @@ async def test_ten_thousand_empty_groups_do_not_delay_other_groups(
         await served.serve_groups(GROUP, *NAMES[:300])
 
         assert await listed(served) == {GROUP, *NAMES[100:]}
-        offsets = told(await served.ask(asking(9, 0, group=NAMES[200]), 9))
+        offsets = offsets_of(await served.ask(asking(9, 0, group=NAMES[200]), 9))
         assert list(offsets.values()) == [(7, "", 0)]
         assert (await served.ask(beat)).error_code == 0
 

@@ -83,11 +83,11 @@ class Steps(trio.abc.Instrument):
 
     def __init__(self, scope: trio.CancelScope, limit: int) -> None:
         self.scope = scope
-        self.left = limit
+        self.remaining = limit
 
     def before_task_step(self, task: trio.lowlevel.Task) -> None:
-        self.left -= 1
-        if self.left == 0:
+        self.remaining -= 1
+        if self.remaining == 0:
             self.scope.cancel()
 
 

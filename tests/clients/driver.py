@@ -18,7 +18,7 @@ STEP_TIMEOUT_S = 120.0
 
 
 class ClientError(Exception):
-    """What a client says instead of a result: `code` is an error of Kafka's, or None."""
+    """Error of a client instead of a result: `code` is an error of Kafka's, or None."""
 
     def __init__(self, code: ErrorCode | None, message: str) -> None:
         super().__init__(f"{code.name if code else 'the client'}: {message}")

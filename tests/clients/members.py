@@ -111,7 +111,7 @@ class Group:
         return member
 
     def processed(self) -> dict[tuple[int, int], Row]:
-        """What the members have written down, by partition and offset. AssertionError where two
+        """Rows that the members have written, by partition and offset. AssertionError where two
         have read different records there.
         """
         result: dict[tuple[int, int], Row] = {}
@@ -121,7 +121,7 @@ class Group:
         return result
 
     def values(self) -> set[str | None]:
-        """What the members have written down, by value: of several topics whose values differ."""
+        """Values that the members have written, of several topics whose values differ."""
         return {row[4] for member in self._members for row in whole_rows(member.file)}
 
     def spans(self) -> list[tuple[int, int, int, str]]:

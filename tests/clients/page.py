@@ -57,7 +57,7 @@ def versions() -> dict[str, str]:
 
 
 def notes(client: Client) -> list[str]:
-    """What the client cannot say, and so is not asked."""
+    """Limits of the client, which no test exceeds."""
     cannot = {
         "records are text only, headers need values, timestamps cannot be set": client.text,
         "no choice of partitions": not client.partitions,

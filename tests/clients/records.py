@@ -22,7 +22,7 @@ Row = list[Any]  # a line
 
 @frozen(kw_only=True)
 class Record:
-    """What a client is to write."""
+    """A record that a client is to write."""
 
     partition: int = 0
     timestamp: int | None = None
@@ -33,7 +33,7 @@ class Record:
 
 @frozen(kw_only=True)
 class ReadRecord:
-    """What a client has read; `record` always has a timestamp."""
+    """A record that a client has read; `record` always has a timestamp."""
 
     offset: int
     record: Record

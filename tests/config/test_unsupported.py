@@ -59,7 +59,7 @@ def test_each_unsupported_setting_has_the_type_default_and_bounds_of_kafka(name)
 
 
 def in_words(text):
-    """What the bounds ask for beside numbers and choices, and the rest of them."""
+    """Conditions in the bounds beside numbers and choices, and the rest of the bounds."""
     if text in ("non-null string", "non-empty string"):
         return ({"not_empty"} if "empty" in text else set()), None
     if text and text.startswith("(case insensitive) "):

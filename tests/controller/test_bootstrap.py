@@ -1,4 +1,4 @@
-"""What an active controller writes first."""
+"""The first records of an active controller."""
 
 from tests.controller.kit import broker, image_of
 from tests.raft.kit import NODE_1

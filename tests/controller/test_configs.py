@@ -209,7 +209,7 @@ CHANGES = st.lists(
 
 
 def after(there: str | None, change: ConfigChange) -> str | None:
-    """What a change makes of a value, in other words."""
+    """The value after a change, computed in another way."""
     values = (change.value or "").split(",")
     items = [item for item in ("delete" if there is None else there).split(",") if item]
     match change.operation:

@@ -1,4 +1,4 @@
-"""Who leads when brokers go and come: as Kafka's own log of a stop and a start has it."""
+"""Leaders when brokers go and come: as in Kafka's own log of a stop and a start."""
 
 from attrs import evolve
 

@@ -1,4 +1,4 @@
-"""What quotas may be set, for whom, and what is written of it."""
+"""Quotas that may be set, for whom, and the records of them."""
 
 from math import inf, nan
 

@@ -1,4 +1,4 @@
-"""What the parts of the kit need of a broker."""
+"""Broker parts that the kit needs."""
 
 from trio.testing import MockClock
 

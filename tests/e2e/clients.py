@@ -1,4 +1,4 @@
-"""What the client tests share: topics, records written and read back with librdkafka."""
+"""Helpers of the client tests: topics, records written and read back with librdkafka."""
 
 import time
 from collections.abc import Iterable

@@ -35,7 +35,7 @@ _HEAD: Final = struct.Struct(">i")
 
 @frozen(kw_only=True)
 class Burst:
-    """What one connection sends. broken: some of it is no frame as a client would send it."""
+    """Requests of one connection. broken: some of it is no frame as a client would send it."""
 
     name: str
     sent: Sequence[Sent]

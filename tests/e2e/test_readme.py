@@ -31,7 +31,7 @@ SERVES = re.compile(r"^trio-kafka serves at (\S+),", re.MULTILINE)
 
 
 def start_command() -> list[str]:
-    """What `make run` runs in the end, by this interpreter."""
+    """Command that `make run` runs in the end, by this interpreter."""
     # Not as a part of the make that runs this test: it would say more.
     alone = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     command = ["make", "--dry-run", "run"]

@@ -101,7 +101,7 @@ class LongTurn:
 
     @property
     def place(self) -> tuple[str, str]:
-        """What is the same each time that it happens."""
+        """Task and end of the turn: the same each time that it happens."""
         return self.task, self.until
 
     def __str__(self) -> str:

@@ -23,7 +23,7 @@ def test_the_tests_of_the_schema_guard_example_pass() -> None:
 
 
 def send(bootstrap: str, topic: str, *values: bytes) -> list[KafkaError | None]:
-    """What an idempotent producer is told of each value, sent one after the other."""
+    """Send values one after the other; return the error of each to an idempotent producer."""
     errors: list[KafkaError | None] = []
     producer = Producer(
         {"bootstrap.servers": bootstrap, "enable.idempotence": True, "compression.type": "zstd"}

@@ -27,7 +27,7 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 
 def requirements(name: str, wheel: Path) -> list[str]:
-    """What a project and its group `test` need, with this wheel."""
+    """Requirements of a project and its group `test`, with this wheel."""
     project = tomllib.loads((RECIPES / name / "pyproject.toml").read_text())
     expected = [*project["project"]["dependencies"], *project["dependency-groups"]["test"]]
     return [

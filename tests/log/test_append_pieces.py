@@ -93,7 +93,7 @@ async def test_append_in_pieces_is_invisible_and_blocks_appends_and_rolls_until_
 
     def between() -> None:
         result = read(log, 0, 10 * LARGE, log.end_offset)
-        times.append((log.end_offset, log.size, result.left))
+        times.append((log.end_offset, log.size, result.remaining))
         result.release()
         for call in (
             lambda: append(log, batch()),

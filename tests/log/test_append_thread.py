@@ -199,7 +199,7 @@ async def test_batch_is_invisible_to_readers_until_its_append_in_a_thread_ends(
 
     result = read(log, 0, 1000, log.end_offset)
 
-    assert (log.end_offset, result.left) == (1, len(first))
+    assert (log.end_offset, result.remaining) == (1, len(first))
     result.release()
 
 

@@ -18,7 +18,7 @@ def note(state: ProducerState, producer_id: int, *, time: int = 1, open_: bool =
 
 
 def entries(state: ProducerState) -> dict[int, tuple[int, ...]]:
-    """What a snapshot can hold of each producer."""
+    """The entry of each producer in a snapshot."""
     result = {}
     for producer in state:
         content = bytearray(ENTRY.size)

@@ -1,4 +1,4 @@
-"""What a delta copies, and what it says has changed."""
+"""Copies in a delta, and the changes it names."""
 
 from tests.metadata.kit import ID_1, ID_2, everything, image_of, partition, replay_all
 from trio_kafka.metadata.delta import MetadataDelta

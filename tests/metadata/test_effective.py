@@ -1,4 +1,4 @@
-"""What is in force of the broker's settings, and who is told."""
+"""Settings of the broker that are in force, and their followers."""
 
 import pytest
 

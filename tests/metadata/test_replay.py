@@ -1,4 +1,4 @@
-"""What records do."""
+"""Effects of records."""
 
 import pytest
 

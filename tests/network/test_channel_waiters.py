@@ -1,4 +1,4 @@
-"""Who finds the channel full waits in order, and gets in when it calls."""
+"""Connections that find the channel full wait in order, and get in when it calls."""
 
 import time
 from typing import Any

@@ -1,7 +1,7 @@
 """A pool of memory, against a model: what is free, who waits, and for how long."""
 
 import pytest
-from attrs import define, field
+from attrs import define
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,8 +20,7 @@ class Clock:
 
 @define(eq=False)
 class Taker:
-    wanted: int
-    told: list[int] = field(factory=list)
+    needed_bytes: int
     has: bool = False
 
     def granted(self) -> None:
@@ -164,7 +163,7 @@ def test_the_pool_behaves_as_a_simple_model_for_any_steps(
             while line and size - sum(held) > 0:
                 first = line.pop(0)
                 assert first.has
-                held.append(first.wanted)
+                held.append(first.needed_bytes)
 
         assert pool.free == size - sum(held)
         assert len(pool) == len(line)

@@ -43,10 +43,10 @@ async def test_bytes_and_file_ranges_are_sent_in_order(
     lease = file.lease(10)
     out = Outgoing((), [b"head", FileRange(lease, 2, 5), b"", b"tail"])
 
-    assert out.left == 13
+    assert out.unsent_bytes == 13
     assert out.flush(near) is Progress.DONE
     assert await drained(far) == b"head23456tail"
-    assert (out.left, out.taken) == (0, 13)
+    assert (out.unsent_bytes, out.taken) == (0, 13)
     near.close()
     far.close()
 
@@ -119,7 +119,7 @@ async def test_a_full_socket_stops_the_encoding_of_a_streamed_response(
             yield bytes([number]) * 100_000
 
     out = Outgoing((), [b"head", StreamedBody(pieces(), 1_000_000)])
-    assert out.left == 1_000_004
+    assert out.unsent_bytes == 1_000_004
     while out.flush(near) is Progress.SHARE_USED:
         pass
     at_rest = len(numbers)
@@ -162,7 +162,7 @@ async def test_a_truncated_file_is_an_error_and_its_lease_is_released(
         out.flush(near)
     out.release()
     out.release()
-    assert out.left == 0
+    assert out.unsent_bytes == 0
     near.close()
     far.close()
 

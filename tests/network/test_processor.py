@@ -1,4 +1,4 @@
-"""What becomes of bytes, answers and peers at a processor; on the simulated world."""
+"""Bytes, answers and peers at a processor; on the simulated world."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -23,7 +23,7 @@ GROWING: Final = ListenerSettings(
 
 
 def room(plane: RunningPlane) -> tuple[object, object]:
-    """What the tree says of the only connection, which is what its socket was told."""
+    """Buffer sizes of the only connection in the tree; they are those of its socket."""
     (connection,) = plane.connections
     socket: Any = connection.socket
     assert isinstance(socket, MemorySocket)

@@ -13,7 +13,7 @@ TWO = """
 
     @plugin("one")
     @asynccontextmanager
-    async def one(context):
+    async def plugin_one(context):
         yield
 
     @plugin("other")

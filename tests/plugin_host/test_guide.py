@@ -28,7 +28,7 @@ DESIGN = (ROOT / "docs" / "design" / "plugins.md").read_text()
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def made() -> Plugin:
+def guide_plugin() -> Plugin:
     block = BLOCK.findall(PAGE)[0]
     names: dict[str, Any] = {"__name__": "keeper"}
     exec(block, names)
@@ -38,7 +38,7 @@ def made() -> Plugin:
 
 async def test_the_plugin_of_the_writing_guide_runs(autojump_clock: MockClock) -> None:
     settings = {"plugin.keeper.place": "there", "plugin.keeper.token": "secret"}
-    async with served_broker(simulated_world(), settings, plugins=[made()]) as served:
+    async with served_broker(simulated_world(), settings, plugins=[guide_plugin()]) as served:
         hosted = served.broker.plugins.find("keeper")
         assert hosted.state is State.READY
         assert hosted.shown_settings() == {

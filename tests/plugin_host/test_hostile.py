@@ -581,7 +581,7 @@ async def test_plugins_start_in_their_order_and_stop_in_reverse_order(
 ) -> None:
     seen: list[str] = []
 
-    def made(name: str, order: int) -> Plugin:
+    def new_plugin(name: str, order: int) -> Plugin:
         @plugin(name, order=order)
         @asynccontextmanager
         async def run(context: Any) -> AsyncIterator[None]:
@@ -591,7 +591,7 @@ async def test_plugins_start_in_their_order_and_stop_in_reverse_order(
 
         return run
 
-    plugins = [made("b", 2), made("a", 3), made("c", 1)]
+    plugins = [new_plugin("b", 2), new_plugin("a", 3), new_plugin("c", 1)]
     settings = {"plugin.c.order": "4"}
     async with served_broker(simulated_world(), settings, plugins=plugins):
         assert seen == ["+b", "+a", "+c"]

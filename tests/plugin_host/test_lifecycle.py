@@ -4,14 +4,14 @@ from trio_kafka.errors import InvariantError
 from trio_kafka.plugin_host.lifecycle import Lifecycle, State
 
 
-def made() -> tuple[Lifecycle, list[tuple[State, str]]]:
+def new_lifecycle() -> tuple[Lifecycle, list[tuple[State, str]]]:
     changes: list[tuple[State, str]] = []
     times = iter(range(100))
     return Lifecycle(lambda: float(next(times)), lambda *change: changes.append(change)), changes
 
 
 def test_each_state_change_is_reported_and_timed() -> None:
-    life, changes = made()
+    life, changes = new_lifecycle()
 
     for state in (State.VALIDATED, State.STARTING, State.READY, State.DRAINING, State.STOPPED):
         life.enter(state)
@@ -23,7 +23,7 @@ def test_each_state_change_is_reported_and_timed() -> None:
 
 @pytest.mark.parametrize("state", [State.STARTING, State.READY, State.DRAINING, State.STOPPED])
 def test_skipping_a_lifecycle_state_is_refused(state: State) -> None:
-    life, changes = made()
+    life, changes = new_lifecycle()
 
     with pytest.raises(InvariantError, match=f"from discovered to {state.value}"):
         life.enter(state)
@@ -32,7 +32,7 @@ def test_skipping_a_lifecycle_state_is_refused(state: State) -> None:
 
 
 def test_a_failed_lifecycle_keeps_its_reason_and_cannot_change() -> None:
-    life, changes = made()
+    life, changes = new_lifecycle()
     life.enter(State.FAILED, "broken")
 
     assert changes == [(State.FAILED, "broken")]

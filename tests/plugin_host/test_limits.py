@@ -33,13 +33,13 @@ def lazy(start_s: float = 0, stop_s: float = 0) -> Plugin:
 
     @plugin("one")
     @asynccontextmanager
-    async def one(context: Any) -> AsyncIterator[None]:
+    async def plugin_one(context: Any) -> AsyncIterator[None]:
         context.add_api(serve)
         await trio.sleep(start_s)
         yield
         await trio.sleep(stop_s)
 
-    return one
+    return plugin_one
 
 
 @asynccontextmanager

@@ -88,7 +88,7 @@ async def test_authorizer_is_asked_for_the_principal_and_the_cluster(
         reading = await read_tree_as(Principal("User", "alice"), parts, depth=0)
 
     assert [row.name for row in reading.rows] == ["broker-1"]
-    assert rule.asked == {(Operation.DESCRIBE, ResourceType.CLUSTER)}
+    assert rule.decisions == {(Operation.DESCRIBE, ResourceType.CLUSTER)}
     assert {(str(principal), host) for principal, host in rule.principals} == {
         ("User:alice", "in-process")
     }

@@ -44,7 +44,7 @@ def blocks(place: str, language: str) -> list[str]:
 
 
 def table(plugin: Plugin) -> Iterator[str]:
-    """What a README has under `## Settings`."""
+    """Lines of a README under `## Settings`."""
     yield f"`plugin.{plugin.name}.<name>`; what every plugin has besides: "
     yield "[docs/how-to/write-a-plugin.md](DOCS/how-to/write-a-plugin.md)."
     yield ""

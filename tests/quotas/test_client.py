@@ -1,4 +1,4 @@
-"""What a client is told to wait, by hand."""
+"""Throttle times of a client, computed by hand."""
 
 import pytest
 

@@ -34,7 +34,7 @@ CONFIG = LogConfig(segment_bytes=8 << 20)
 
 
 async def format_root(world: World, level: int = 33) -> None:
-    """What `format` does for the metadata log."""
+    """Format the metadata log as `format` does."""
     await format_metadata(
         world.directory(ROOT, create=True),
         node_id=NODE_1,

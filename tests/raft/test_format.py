@@ -1,4 +1,4 @@
-"""What formatting writes."""
+"""Files written by formatting."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Who votes."""
+"""Voters of the quorum."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What `@api` takes from the message, and what it refuses."""
+"""`@api`: properties taken from the message, and messages that it refuses."""
 
 import pytest
 

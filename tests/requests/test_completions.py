@@ -40,7 +40,7 @@ MANY = 3
 
 @define(eq=False)
 class Shelf:
-    """What all that is asked for in a round waits for. written: rounds that had something for it;
+    """Shelf that all requests of a round wait for. written: rounds that had something for it;
     closed: it is to be written later, by hand.
     """
 
@@ -52,7 +52,7 @@ class Shelf:
     written: list[int] = field(factory=list)
     closed: bool = False
     error: KafkaError | None = None
-    asked: Callable[[], None] = lambda: None
+    on_request: Callable[[], None] = lambda: None
     slow: Callable[[], None] = lambda: None
 
     def serve(self, request: WaitRequest) -> Delayed | WaitResponse:
@@ -63,7 +63,7 @@ class Shelf:
         if rounds.calls is not None and not self.waiting:
             rounds.defer(self.write)
         self.waiting.append(name)
-        self.asked()
+        self.on_request()
 
         def outcome(timed_out: bool) -> WaitResponse | None:
             if self.error is not None:
@@ -211,7 +211,7 @@ async def test_peer_that_leaves_within_a_round_does_not_disturb_other_requests(
     autojump_clock: MockClock,
 ) -> None:
     async with a_shelf() as shelf:
-        shelf.asked = shelf.clients[1].socket.abort
+        shelf.on_request = shelf.clients[1].socket.abort
         shelf.ask_all()
         for client in shelf.clients[::2]:
             await client.receive_answer(WaitResponse, 0)

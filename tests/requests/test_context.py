@@ -1,4 +1,4 @@
-"""What a handler sees."""
+"""The context of a handler."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -132,7 +132,7 @@ class TestPermissions:
         assert request_context.is_authorized(Operation.READ, topic="x")
         assert not request_context.is_authorized(Operation.READ, topic="y")
         assert rule.principals == {(Principal("User", "alice"), "there")}
-        assert rule.asked == {(Operation.READ, ResourceType.TOPIC)}
+        assert rule.decisions == {(Operation.READ, ResourceType.TOPIC)}
 
     def test_authorize_rejects_calls_without_exactly_one_resource(self) -> None:
         for resource in ({}, {"topic": "x", "group": "x"}):
@@ -158,7 +158,7 @@ class TestPermissions:
         rule = RuleAuthorizer(lambda _, resource: resource.name > "b")
         result = context(rule).authorized(Operation.DESCRIBE, topics=["c", "a", "d"])
 
-        assert not rule.asked
+        assert not rule.decisions
         assert list(result) == ["c", "d"]
         names = ["c", "a"]
         assert context().authorized(Operation.DESCRIBE, groups=names) is names

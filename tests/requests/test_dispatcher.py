@@ -28,9 +28,9 @@ MANY = 5000
 
 @request(key=10120, versions="0-1", flexible="1+")
 class ListRequest:
-    """How many are wanted, and words to be counted."""
+    """How many items to return, and words to be counted."""
 
-    wanted: int = int32()
+    item_count: int = int32()
     words: list[str] = array(string)
 
 
@@ -44,14 +44,14 @@ class Item:
 class ListResponse:
     error_code: int = int16()
     words: int = int32()
-    found: list[Item] = array(Item)
+    items: list[Item] = array(Item)
 
 
 def answer(request: ListRequest) -> ListResponse:
-    if request.wanted < 0:
+    if request.item_count < 0:
         raise KafkaError(ErrorCode.INVALID_REQUEST)
-    result = lazily(range(request.wanted), lambda at: Item(at, f"item-{at}"))
-    return ListResponse(words=len(request.words), found=result)
+    result = lazily(range(request.item_count), lambda at: Item(at, f"item-{at}"))
+    return ListResponse(words=len(request.words), items=result)
 
 
 @api(ListRequest)
@@ -106,7 +106,7 @@ def let_time_pass(plane: RunningPlane, step_s: float = 1e-4) -> None:
 
 def check(answer: Any, items: int, words: int) -> None:
     assert (answer.error_code, answer.words) == (0, words)
-    assert answer.found == [Item(at, f"item-{at}") for at in range(items)]
+    assert answer.items == [Item(at, f"item-{at}") for at in range(items)]
 
 
 HANDLERS = [at_once, by_steps, waiting, None]
@@ -226,14 +226,14 @@ async def test_large_response_that_cannot_be_encoded_becomes_an_error_response(
     @api(ListRequest)
     def broken(request: ListRequest, context: Context) -> ListResponse:
         names = lazily(range(MANY), lambda at: Item(at, "x" if at < MANY - 1 else None))  # type: ignore[arg-type]
-        return ListResponse(found=names)
+        return ListResponse(items=names)
 
     world = simulated_world()
     async with running_plane(world, [broken]) as plane, connected(world, plane.endpoint) as client:
         let_time_pass(plane)
         refused = await client.ask(ListRequest(), 1)
 
-    assert (refused.error_code, refused.found) == (-1, [])
+    assert (refused.error_code, refused.items) == (-1, [])
     assert "handler failed" in caplog.text
 
 
@@ -314,7 +314,7 @@ async def test_large_responses_share_the_tokens_of_the_handlers(autojump_clock: 
             places.add(plane.group.limiter.borrowed_tokens)
             return Item(number, f"item-{number}")
 
-        listing = ListResponse(found=lazily(range(MANY), make))
+        listing = ListResponse(items=lazily(range(MANY), make))
         return Delayed(
             (), at, lambda timed_out: listing if timed_out else None, purgatory=plane.purgatory
         )

@@ -1,4 +1,4 @@
-"""What becomes of an exception in a request."""
+"""Answers to a request whose handler raises an exception."""
 
 from typing import Any
 

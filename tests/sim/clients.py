@@ -220,9 +220,9 @@ class Clients:
             return
         number = self.chance.randrange(len(topic.partitions))
         partition = topic.partitions[number]
-        if not partition.known:
+        if not partition.confirmed:
             return
-        offset = self.chance.randrange(max(partition.known) + 1)
+        offset = self.chance.randrange(max(partition.confirmed) + 1)
         partition.start = max(partition.start, offset)
         rows = [DeleteRecordsPartition(number, offset)]
         request = DeleteRecordsRequest([DeleteRecordsTopic(topic.name, rows)], timeout_ms=1000)

@@ -53,7 +53,7 @@ def say(draw: st.DrawFn, cls: type[Any], version: int, correlation: int) -> Sent
 
 @st.composite
 def conversations(draw: st.DrawFn) -> Sequence[Sent]:
-    """What one client asks, one after the other: things that make sense, and any things."""
+    """Requests of one client, one after the other: some that make sense, and any others."""
     number = draw(st.integers(1, 6))
     return [say(draw, *draw(st.sampled_from(SERVED)), correlation) for correlation in range(number)]
 
@@ -73,7 +73,7 @@ IDS = [bytes([n]) * 16 for n in range(len(TOPICS))]
 
 @define(eq=False)
 class Complaints(logging.Handler):
-    """What the broker logs as wrong."""
+    """Errors in the log of the broker."""
 
     def __attrs_pre_init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -151,7 +151,7 @@ async def talk(served: ServedBroker, client: ScriptedClient, said: Sequence[Sent
 
 
 def left_over(served: ServedBroker) -> dict[str, Any]:
-    """What of a client that has left is still there: nothing, for the one that stays."""
+    """Remains of clients that have left, as counts; empty but for the client that stays."""
     rows = [(node.kind, node.name, node.figures()) for _, node in served.broker.node.walk()]
     result = {
         "connections": sum(kind == "connection" for kind, _, _ in rows) - 1,

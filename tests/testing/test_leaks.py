@@ -25,7 +25,7 @@ from trio_kafka.world.clock import SkippingClock
 
 @pytest.fixture(scope="module", autouse=True)
 def imported():
-    """What the first broker of a process imports and keeps is no leak."""
+    """Run a broker first: the imports and objects that the first of a process keeps are no leak."""
     with running_broker() as kafka:
         kafka.produce("orders", "a")
 

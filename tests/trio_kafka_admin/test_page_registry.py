@@ -39,11 +39,11 @@ def page(**parts: Any) -> Page:
 def giver(give: Give, name: str = "giver", **named: Any) -> Plugin:
     @plugin(name, **named)
     @asynccontextmanager
-    async def made(context: PluginContext[Any]) -> AsyncIterator[None]:
+    async def run(context: PluginContext[Any]) -> AsyncIterator[None]:
         give(context)
         yield
 
-    return made
+    return run
 
 
 def words(**parts: Any) -> Plugin:
@@ -55,8 +55,8 @@ async def test_contributed_page_is_served_and_linked_like_other_pages(
 ) -> None:
     async with admin_ui(words()) as ui:
         shown = await ui.page("/admin/words?say=<b>")
-        assert shown.one("p", id="said").text == "<b>"
-        assert shown.one("h1").text == "Words"
+        assert shown.find("p", id="said").text == "<b>"
+        assert shown.find("h1").text == "Words"
         assert await ui.json("/admin/api/words?limit=7") == {"said": "nothing", "limit": 7}
         listed = [row["path"] for row in (await ui.json("/admin/api"))["pages"]]
         place = listed.index("/admin/api/words")
@@ -65,10 +65,10 @@ async def test_contributed_page_is_served_and_linked_like_other_pages(
             "/admin/api/words",
             "/admin/api/clients",
         ]
-        links = [link.text for link in (await ui.page("/admin/queues")).one("nav").all("a")]
+        links = [link.text for link in (await ui.page("/admin/queues")).find("nav").all("a")]
         place = links.index("Words")
         assert links[place - 1 : place + 2] == ["Groups", "Words", "Clients"]
-        assert (await ui.page("/admin")).one("h1").text == "Overview"
+        assert (await ui.page("/admin")).find("h1").text == "Overview"
         assert (await ui.json("/admin/api/words?limit=x", 400))["message"].startswith("limit=x")
 
 

@@ -1,4 +1,4 @@
-"""What the app answers with, piece by piece."""
+"""Responses of the app, piece by piece."""
 
 import gzip
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""What every request meets, without a socket: the dispatcher is an ASGI app."""
+"""The dispatcher without a socket, as the ASGI app that it is."""
 
 import json
 from base64 import b64encode

@@ -1,4 +1,4 @@
-"""What the JMX exporter makes of Kafka's beans, by the rules of Strimzi's example.
+"""Metrics of the JMX exporter for Kafka's beans, by the rules of Strimzi's example.
 
 Source: kafka-metrics.yaml among the metrics examples of strimzi-kafka-operator, for Kafka 4.3, and
 for RequestMetrics, which those leave out, the same file of Strimzi 0.19, from which older boards
@@ -160,7 +160,7 @@ class Sample:
 
 
 def samples_of(bean: str, kind: str | list[str]) -> Iterator[Sample]:
-    """What the rules make of a bean. kind: one of `ATTRIBUTES`, or the attributes themselves."""
+    """Samples of a bean by the rules. kind: one of `ATTRIBUTES`, or the attributes themselves."""
     for attribute in ATTRIBUTES[kind] if isinstance(kind, str) else kind:
         sample = _sample(bean, attribute)
         if sample is not None:

@@ -19,7 +19,7 @@ EXPRESSIONS = [
 _EVERYWHERE = {"instance"}  # Prometheus adds it
 
 
-def told() -> dict[str, set[str]]:
+def labels_by_name() -> dict[str, set[str]]:
     """Labels by the name of samples."""
     result: dict[str, set[str]] = {}
     for metric in catalogue():
@@ -34,7 +34,7 @@ def told() -> dict[str, set[str]]:
     return result
 
 
-LABELS = told()
+LABELS = labels_by_name()
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)

@@ -1,4 +1,4 @@
-"""What is written is what prometheus_client's own parsers read."""
+"""Written metrics are read unchanged by prometheus_client's own parsers."""
 
 import subprocess
 import sys

@@ -106,15 +106,15 @@ def control_plane(target: Target, load: Load) -> Figures:
             _fill(data)
             if control:
                 os.sync()  # or the disk is not idle
-                figures |= _asked(address, echo, "idle", target.seconds)
+                figures |= _percentiles(address, echo, "idle", target.seconds)
             name = "control plane" if control else "none"
             with loading(data, load) as rates, _first_on_its_core():
-                figures |= _asked(address, echo, name, target.seconds)
+                figures |= _percentiles(address, echo, name, target.seconds)
             figures[f"produce, {name}"] = rate(rates[0] / 1e6, "MB/s")
     return figures
 
 
-def _asked(address: Address, echo: Address, where: str, seconds: float) -> dict[str, Figure]:
+def _percentiles(address: Address, echo: Address, where: str, seconds: float) -> dict[str, Figure]:
     """The 99th percentile of each API, and of the echo: all asked in turn."""
     with ExitStack() as stack:
         calls = {}

@@ -140,7 +140,7 @@ def heartbeats(
     compiled=True,
 )
 def load(target: Target, groups: int, partitions: int, compiled: bool) -> Figures:
-    """What a coordinator reads at its start, as it counts itself."""
+    """Time to load a record at a coordinator's start, as it measures it itself."""
     if target.broker.start is None:
         raise NotApplicableError("it runs already")
     with switched(on=compiled):

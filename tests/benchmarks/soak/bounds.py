@@ -1,4 +1,4 @@
-"""What a broker says of its queues, pools and connections, beside what bounds each.
+"""A broker's own figures of its queues, pools and connections, and the bound of each.
 
 Peaks are the broker's own where it keeps them (`high_water`, `least`), else those of a look a
 second. What must be given back is looked at when the load has ended.
@@ -81,13 +81,13 @@ class AuditInterceptor:
             yield f"{number:4} min  {cores:5.2f} cores\n{self.report()}"
 
     def begin(self) -> None:
-        """What the broker is before the load."""
+        """Note the broker's figures before the load."""
         self.look()
         self._at_first = dict(self.now)
         self.bounds = {}
 
     def report(self) -> str:
-        """What was seen last, of what it may be, and the most so far; what has no bound, too."""
+        """The last figures, with bound and peak of those that have a bound."""
         entries = [f"{name} {show(value)}{self._of(name)}" for name, value in self.now.items()]
         lines = [
             "    ".join(entries[at : at + _IN_A_LINE]) for at in range(0, len(entries), _IN_A_LINE)
@@ -132,7 +132,7 @@ class AuditInterceptor:
         self._note("descriptors", limits.connections + HELD + files + OTHERS)
 
     def _rows(self) -> list[TreeRow]:
-        """Whoever asks is a client like others: its processor may go while it waits."""
+        """Rows of the tree; tried again, as the processor of this client may end while it waits."""
         for _ in range(_TRIES):
             try:
                 return rows_of(self.broker.address)

@@ -1,4 +1,4 @@
-"""What the parts of a load share, and how they run: each in a thread of its own."""
+"""State that the parts of a load share, and how they run: each in a thread of its own."""
 
 import itertools
 import threading

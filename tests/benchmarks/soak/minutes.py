@@ -1,4 +1,4 @@
-"""What is seen of a server under load, minute by minute, and whether its memory is what it was."""
+"""Figures of a server under load, minute by minute, and whether its memory is what it was."""
 
 import statistics
 import time

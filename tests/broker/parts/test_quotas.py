@@ -75,7 +75,7 @@ async def test_quota_expiry_job_runs_only_after_a_quota_was_set(
 
 
 class Addresses:
-    """What limits of connections are told."""
+    """Stand-in for the limits of connections: keeps the rate of each address."""
 
     def __init__(self) -> None:
         self.rates: dict[str | None, int | None] = {}

@@ -118,26 +118,26 @@ async def test_content_of_a_large_request_is_left_out_of_the_request_log(
 async def test_level_of_kafkas_request_logger_switches_the_request_log_on_and_off(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, level: str
 ) -> None:
-    def told() -> list[str]:
+    def logged_lines() -> list[str]:
         return [record.getMessage() for record in caplog.records if record.name == LOGGER]
 
     async with served_broker(simulated_world()) as served:
         await served.ask(MetadataRequest(topics=[]))
-        assert told() == []
+        assert logged_lines() == []
 
         changed = AlterableConfig(LOGGER, 0, level)
         resource = AlterConfigsResource(BROKER_LOGGER, "1", [changed])
         await served.ask(IncrementalAlterConfigsRequest([resource]))
         await served.ask(MetadataRequest(topics=[]))
         await served.broker.request_log.drain()
-        (line,) = [message for message in told() if "METADATA" in message]
+        (line,) = [message for message in logged_lines() if "METADATA" in message]
         assert line.startswith('Completed request:{"isForwarded":false,')
 
         set_level(LOGGER, "WARN")
         caplog.clear()
         await served.ask(MetadataRequest(topics=[]))
         await served.broker.request_log.drain()
-        assert told() == []
+        assert logged_lines() == []
         assert len(served.broker.parts.interceptors) == 0
 
 

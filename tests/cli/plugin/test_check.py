@@ -1,4 +1,4 @@
-"""What `check` says; test_new.py runs it."""
+"""Output of `check`; test_new.py runs it."""
 
 from tests.plugin_host.plugins import echo
 from trio_kafka.cli.plugin.check import as_data, as_text

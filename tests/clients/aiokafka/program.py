@@ -176,7 +176,7 @@ async def read(step: Step) -> int:
 
 
 async def subscribe(step: Step) -> int:
-    """What is processed is committed; what a rebalance refuses, another member processes again."""
+    """Process and commit records; another member processes again what a rebalance refuses."""
     client = AIOKafkaConsumer(
         bootstrap_servers=step["bootstrap"],
         group_id=step["group"],

@@ -183,7 +183,7 @@ def read(step: Step) -> int:
 
 
 def subscribe(step: Step) -> int:
-    """What is processed is committed; what a rebalance refuses, another member processes again."""
+    """Process and commit records; another member processes again what a rebalance refuses."""
     how: dict[str, object] = {"group_protocol": "consumer"}
     if is_classic(step):
         how = {

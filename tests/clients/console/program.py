@@ -37,7 +37,7 @@ CODES = {
 
 
 def run(name: str, *arguments: str, stdin: str = "") -> str:
-    """What a tool prints. StepError if it failed, or told of an error."""
+    """Run a tool and return its output. StepError if it failed, or printed an error."""
     alone = "Console" in name  # it reads standard input, or waits for records at its end
     done = ask_alone(name, *arguments, stdin=stdin) if alone else ask_tool(name, *arguments)
     codes = [code for name, code in CODES.items() if name in done.errors + done.printed[:100_000]]

@@ -155,7 +155,7 @@ def read(step: Step) -> int:
 
 
 def subscribe(step: Step) -> int:
-    """What is processed is committed; what a rebalance refuses, another member processes again."""
+    """Process and commit records; another member processes again what a rebalance refuses."""
     consumer = KafkaConsumer(
         bootstrap_servers=step["bootstrap"],
         group_id=step["group"],

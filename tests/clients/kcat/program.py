@@ -21,7 +21,7 @@ CODES = {"Broker: Message size too large": 10, "Broker: Unknown topic or partiti
 
 
 def kcat(step: Step, *arguments: str, stdin: bytes = b"") -> bytes:
-    """What it prints. StepError if it failed."""
+    """Run kcat and return its output. StepError if it failed."""
     done = subprocess.run(
         ["kcat", "-b", step["bootstrap"], *arguments],
         input=stdin,

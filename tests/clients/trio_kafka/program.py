@@ -112,7 +112,7 @@ async def read(step: Step) -> int:
 
 
 async def subscribe(step: Step) -> int:
-    """What is processed is committed; what a rebalance refuses, another member processes again."""
+    """Process and commit records; another member processes again what a rebalance refuses."""
     config: dict[str, object] = {"group_protocol": "consumer"}
     if is_classic(step):
         config = {

@@ -1,4 +1,4 @@
-"""What a cluster holds when verbs and Kafka's tools are asked about it; made by the verbs alone."""
+"""Contents of a cluster that verbs and Kafka's tools describe; made by the verbs alone."""
 
 import io
 import sys

@@ -22,12 +22,12 @@ def layers(*arguments):
     return Layers(config=load(options(arguments), outside=Machine()).config)
 
 
-def told(name, *arguments):
+def explanation_of(name, *arguments):
     return dict(explain_broker(name, layers(*arguments)))
 
 
 def test_the_explanation_of_a_setting_has_all_its_fields():
-    assert told("log.retention.ms", "log.retention.ms=5") == {
+    assert explanation_of("log.retention.ms", "log.retention.ms=5") == {
         "what": "Retention time of records; -1: unlimited.",
         "type": "long, in ms",
         "default": UNSET,
@@ -79,20 +79,20 @@ def test_the_explanation_of_a_setting_has_all_its_fields():
     ],
 )
 def test_each_field_of_an_explanation_has_the_expected_text(name, label, text):
-    assert told(name)[label] == text
+    assert explanation_of(name)[label] == text
 
 
 def test_an_explanation_hides_secrets_and_shows_provider_variables_as_written():
-    assert told("ssl.key.password", "ssl.key.password=x")["value"] == HIDDEN
-    assert told("ssl.key.password")["value"] == UNSET
-    explanation = told("broker.rack", "config.providers=env", "broker.rack=${env:RACK}")
+    assert explanation_of("ssl.key.password", "ssl.key.password=x")["value"] == HIDDEN
+    assert explanation_of("ssl.key.password")["value"] == UNSET
+    explanation = explanation_of("broker.rack", "config.providers=env", "broker.rack=${env:RACK}")
     assert explanation["value"] == "${env:RACK}"
     assert "secret" not in str(explanation)
 
 
 @together(every_setting())
 def test_every_broker_setting_can_be_explained(name):
-    explanation = told(name)
+    explanation = explanation_of(name)
 
     assert explanation.keys() >= {"what", "type", "default", "value", "changed", "support"}
     assert all(explanation.values())
@@ -122,4 +122,4 @@ def test_an_explained_topic_setting_shows_the_value_of_the_broker():
 
 def test_explaining_an_unknown_setting_raises_key_error():
     with pytest.raises(KeyError):
-        told("nothing")
+        explanation_of("nothing")

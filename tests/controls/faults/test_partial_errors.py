@@ -58,7 +58,7 @@ def offsets(partitions: set[tuple[str, int]]) -> ListOffsetsRequest:
 
 
 def answer(request: ListOffsetsRequest) -> ListOffsetsResponse:
-    """What a broker answers, with the partition's number as offset."""
+    """The answer of a broker, with the partition's number as offset."""
     return ListOffsetsResponse(
         throttle_time_ms=3,
         topics=[

@@ -1,4 +1,4 @@
-"""What each verdict does to the response, and what the log then holds, on a whole broker."""
+"""Effects of each verdict on the response and on the log, on a whole broker."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

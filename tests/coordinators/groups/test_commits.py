@@ -32,7 +32,7 @@ def driver() -> MachineDriver[Groups]:
     return MachineDriver(lambda: Groups(simple=simple))
 
 
-def one(
+def topic_offsets(
     offset: int,
     partition: int = 0,
     *,
@@ -73,7 +73,7 @@ T0 = TopicPartitions("t", ZERO_TOPIC_ID, [0])
 def test_committed_offset_is_fetched() -> None:
     groups = driver()
 
-    store(groups, one(7, topic_id=ID))
+    store(groups, topic_offsets(7, topic_id=ID))
 
     assert ask(groups, T0) == [FetchedTopic("t", ZERO_TOPIC_ID, [FetchedOffset(0, 7, 3, "m")])]
     assert groups.records == [
@@ -85,7 +85,7 @@ def test_committed_offset_is_fetched() -> None:
 
 def test_commit_with_a_retention_is_stored_in_record_version_1() -> None:
     groups = driver()
-    request = Commit(group_id="g", version=2, retention_ms=500, topics=one(7))
+    request = Commit(group_id="g", version=2, retention_ms=500, topics=topic_offsets(7))
 
     groups.ask(lambda machine, ticket, now: commit(request, machine, ticket, now))
 
@@ -95,7 +95,7 @@ def test_commit_with_a_retention_is_stored_in_record_version_1() -> None:
 
 def test_too_large_retention_is_stored_as_the_largest_timestamp() -> None:
     groups = driver()
-    request = Commit(group_id="g", version=2, retention_ms=(1 << 63) - 1, topics=one(7))
+    request = Commit(group_id="g", version=2, retention_ms=(1 << 63) - 1, topics=topic_offsets(7))
 
     groups.ask(lambda machine, ticket, now: commit(request, machine, ticket, now))
 
@@ -132,7 +132,9 @@ def test_too_large_metadata_are_refused_for_their_partition_only() -> None:
 )
 def test_commit_of_a_member_of_an_unknown_group_is_refused(version: int, code: ErrorCode) -> None:
     for epoch in (0, 1):
-        request = Commit(group_id="g", member_id="a", epoch=epoch, version=version, topics=one(7))
+        request = Commit(
+            group_id="g", member_id="a", epoch=epoch, version=version, topics=topic_offsets(7)
+        )
 
         with pytest.raises(KafkaError) as error:
             driver().ask(
@@ -144,7 +146,11 @@ def test_commit_of_a_member_of_an_unknown_group_is_refused(version: int, code: E
 
 def test_results_of_a_commit_are_in_the_order_of_the_request() -> None:
     groups = driver()
-    topics = [*one(1, topic="t"), *one(2, topic="u", metadata="x" * 5000), *one(3, topic="v")]
+    topics = [
+        *topic_offsets(1, topic="t"),
+        *topic_offsets(2, topic="u", metadata="x" * 5000),
+        *topic_offsets(3, topic="v"),
+    ]
     request = Commit(group_id="g", topics=topics)
 
     codes = groups.ask(lambda machine, ticket, now: commit(request, machine, ticket, now))
@@ -155,7 +161,7 @@ def test_results_of_a_commit_are_in_the_order_of_the_request() -> None:
 
 def test_offset_of_a_topic_with_the_same_name_but_another_id_is_not_returned() -> None:
     groups = driver()
-    store(groups, one(7, topic_id=ID))
+    store(groups, topic_offsets(7, topic_id=ID))
 
     [topic] = ask(groups, TopicPartitions("t", OTHER_ID, [0]))
 
@@ -170,10 +176,10 @@ def test_unknown_group_has_no_offsets() -> None:
 
 def test_all_offsets_of_a_group_are_fetched() -> None:
     groups = driver()
-    store(groups, one(1, 0))
-    store(groups, one(2, 1))
-    store(groups, one(3, 0, topic="u"))
-    store(groups, one(4, 0), group_id="other")
+    store(groups, topic_offsets(1, 0))
+    store(groups, topic_offsets(2, 1))
+    store(groups, topic_offsets(3, 0, topic="u"))
+    store(groups, topic_offsets(4, 0), group_id="other")
 
     fetched_offsets = {
         (topic.topic, partition.partition): partition.offset
@@ -186,16 +192,16 @@ def test_all_offsets_of_a_group_are_fetched() -> None:
 
 def test_offsets_survive_a_crash() -> None:
     groups = driver()
-    store(groups, one(1))
-    store(groups, one(2))
+    store(groups, topic_offsets(1))
+    store(groups, topic_offsets(2))
 
     assert ask(groups.reload(), T0)[0].partitions[0].offset == 2
 
 
 def test_deleted_offsets_stay_deleted_after_a_crash() -> None:
     groups = driver()
-    store(groups, one(1, 0))
-    store(groups, one(1, 1))
+    store(groups, topic_offsets(1, 0))
+    store(groups, topic_offsets(1, 1))
 
     codes = groups.ask(
         lambda machine, ticket, now: delete(
@@ -306,7 +312,7 @@ def test_commit_marker_does_not_restore_a_deleted_offset() -> None:
 
 def test_fetch_of_stable_offsets_is_refused_during_an_open_transaction() -> None:
     groups = driver()
-    store(groups, one(7))
+    store(groups, topic_offsets(7))
     transactional(groups.machine, 1, 9)
 
     [topic] = ask(groups, T0, require_stable=True)
@@ -319,7 +325,7 @@ def test_fetch_of_stable_offsets_is_refused_during_an_open_transaction() -> None
 
 def test_tombstones_of_a_group_include_pending_transactional_offsets() -> None:
     groups = driver()
-    store(groups, one(7, 1))
+    store(groups, topic_offsets(7, 1))
     transactional(groups.machine, 1, 9)
 
     keys = [record.key for record in groups.machine.offsets.tombstones("g")]

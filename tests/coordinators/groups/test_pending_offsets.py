@@ -1,4 +1,4 @@
-"""What transactions have committed: which transactions' offsets count, for any order of events."""
+"""Offsets of transactions: which of them count, for any order of events."""
 
 from hypothesis import given
 from hypothesis import strategies as st

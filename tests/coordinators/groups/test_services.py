@@ -175,7 +175,7 @@ def service(level: int, *protocols: str) -> ConsumerService:
     return served
 
 
-def asked(member_id: str, **said: Any) -> Heartbeat:
+def new_heartbeat(member_id: str, **said: Any) -> Heartbeat:
     return Heartbeat(
         group_id="g",
         member_id=member_id,
@@ -190,7 +190,7 @@ def asked(member_id: str, **said: Any) -> Heartbeat:
 
 
 def test_member_without_an_id_gets_an_id_of_22_characters() -> None:
-    answer = service(1, "consumer").heartbeat(asked("", version=0))
+    answer = service(1, "consumer").heartbeat(new_heartbeat("", version=0))
 
     assert answer.member_id == "_" * 21 + "w"
 
@@ -200,15 +200,15 @@ def test_consumer_groups_are_served_only_with_the_feature_and_the_setting() -> N
     assert not service(0, "classic", "consumer").is_served
     assert not service(1, "classic").is_served
     with refusal(ErrorCode.UNSUPPORTED_VERSION):
-        service(0, "consumer").heartbeat(asked("m"))
+        service(0, "consumer").heartbeat(new_heartbeat("m"))
     (error,) = service(0, "consumer").describe(["g"])
     assert isinstance(error, KafkaError)
 
 
 def test_heartbeat_with_an_unsupported_assignor_is_refused() -> None:
     with refusal(ErrorCode.UNSUPPORTED_ASSIGNOR):
-        service(1, "consumer").heartbeat(asked("m", assignor="uniform"))
-    answer = service(1, "consumer").heartbeat(asked("m", assignor="range"))
+        service(1, "consumer").heartbeat(new_heartbeat("m", assignor="uniform"))
+    answer = service(1, "consumer").heartbeat(new_heartbeat("m", assignor="range"))
     assert answer.member_id == "m"
 
 

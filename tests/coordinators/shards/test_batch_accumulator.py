@@ -1,4 +1,4 @@
-"""What is gathered, alone: when it is open, full and due, and what becomes of it."""
+"""The batch accumulator alone: when a batch is open, full and due, and what becomes of it."""
 
 from collections.abc import Callable
 from typing import Any

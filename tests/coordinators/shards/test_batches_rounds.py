@@ -38,7 +38,7 @@ async def stage(autojump_clock: MockClock) -> Stage:
 
 @contextmanager
 def a_round(stage: Stage) -> Iterator[None]:
-    """What a reader serves in one go."""
+    """Requests that a reader serves in one go."""
     stage.rounds.begin()
     yield
     end_round(stage)

@@ -1,4 +1,4 @@
-"""What whoever asks a shard is told that does not serve."""
+"""Errors of a shard that does not serve."""
 
 import pytest
 

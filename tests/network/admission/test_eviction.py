@@ -1,4 +1,4 @@
-"""Who is closed when there are more connections than the broker may have; `test_limits` has it on a
+"""Connections to close when there are more than the broker may have; `test_limits` has it on a
 plane.
 """
 

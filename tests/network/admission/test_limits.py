@@ -56,11 +56,11 @@ class Room:
         return client
 
     async def settle(self) -> None:
-        """What was sent has arrived."""
+        """Wait until all that was sent has arrived."""
         await trio.sleep(0.5)
 
     def check(self) -> None:
-        """What is counted is what is there."""
+        """Check that the counts are those of the connections."""
         limits, accounts = self.limits, self.limits.accounts
         slots = [slot for gate in limits.listeners for slot in gate.slots]
         assert accounts.total == len(slots)

@@ -14,10 +14,10 @@ class Names:
 
     def __init__(self, **names: Any) -> None:
         self.names = names
-        self.asked: list[str] = []
+        self.lookups: list[str] = []
 
     async def addresses(self, host: str) -> list[str]:
-        self.asked.append(host)
+        self.lookups.append(host)
         await trio.lowlevel.checkpoint()
         answer = self.names.get(host)
         if isinstance(answer, float):
@@ -45,7 +45,7 @@ async def test_overrides_of_addresses_apply_at_once_and_of_host_names_after_thei
     await nursery.start(address_overrides.run)
 
     assert changes == [{"10.0.0.1": 5, "10.0.0.9": 7, "10.0.0.2": 9, "10.0.0.3": 9, "fe80::2": 9}]
-    assert network.asked == ["many"]
+    assert network.lookups == ["many"]
     nursery.cancel_scope.cancel()
 
 
@@ -75,7 +75,7 @@ async def test_an_unresolved_host_name_does_not_delay_other_overrides_and_is_ret
     await trio.sleep(RETRY_S + LOOK_UP_S + 1)
 
     assert changes[-1] == {"10.0.0.1": 3, "10.0.0.2": 1}
-    assert network.asked.count("known") == 1
+    assert network.lookups.count("known") == 1
     nursery.cancel_scope.cancel()
 
 
@@ -94,7 +94,7 @@ async def test_only_new_host_names_are_looked_up_when_overrides_change(
     assert address_overrides.set({"one": 2, "two": 3}) == {"10.0.0.1": 2, "10.0.0.2": 3}
     await trio.sleep(1000)
     assert changes == [{"10.0.0.1": 1}, {"10.0.0.1": 2, "10.0.0.2": 3}]
-    assert network.asked == ["one", "two"]
+    assert network.lookups == ["one", "two"]
 
     assert address_overrides.set({}) == {}
     nursery.cancel_scope.cancel()

@@ -42,7 +42,7 @@ def log_of(events: list[Event]) -> bytes:
 
 
 def aborted_in(log: bytes) -> list[tuple[int, int]]:
-    """What a broker says of the transactions of a log: producer and first offset of each abort."""
+    """Aborts in a log as a broker lists them: producer and first offset of each."""
     begun: dict[int, int] = {}
     result = []
     for position, header in iterate_headers(log):

@@ -13,7 +13,7 @@ FIRST, SECOND, THIRD = ("t", 0), ("t", 1), ("t", 2)
 
 @define
 class Watches:
-    """Who watches what."""
+    """Keys of the attached partitions."""
 
     attached: list[Hashable] = field(factory=list)
 
@@ -41,7 +41,7 @@ def some(size: int = 10, **fields) -> PartitionRead:
     return nothing(range=FileRange(None, 0, size), more=True, **fields)
 
 
-def told(session: Session, reads: dict, *, full: bool = False) -> list:
+def answered_keys(session: Session, reads: dict, *, full: bool = False) -> list:
     pairs = [(session.partitions[key], read) for key, read in reads.items()]
     return [partition.key for partition, _ in session.answer(pairs, full=full)]
 
@@ -67,14 +67,17 @@ def test_new_session_watches_and_reads_all_its_partitions() -> None:
 def test_full_response_names_all_partitions_and_the_next_one_only_changed_ones() -> None:
     session, _ = new_session(FIRST, SECOND)
 
-    assert told(session, {FIRST: nothing(), SECOND: nothing()}, full=True) == [FIRST, SECOND]
+    assert answered_keys(session, {FIRST: nothing(), SECOND: nothing()}, full=True) == [
+        FIRST,
+        SECOND,
+    ]
     assert dirty(session) == []
-    assert told(session, {FIRST: nothing(), SECOND: nothing()}) == []
+    assert answered_keys(session, {FIRST: nothing(), SECOND: nothing()}) == []
 
 
 def test_partition_with_new_bytes_offsets_epochs_or_errors_is_in_the_response() -> None:
     session, _ = new_session(FIRST)
-    told(session, {FIRST: nothing()}, full=True)
+    answered_keys(session, {FIRST: nothing()}, full=True)
 
     for read in (
         some(),
@@ -84,22 +87,22 @@ def test_partition_with_new_bytes_offsets_epochs_or_errors_is_in_the_response() 
         PartitionRead(error=KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)),
     ):
         session.update({FIRST: want(0)}, [])
-        assert told(session, {FIRST: read}) == [FIRST]
+        assert answered_keys(session, {FIRST: read}) == [FIRST]
 
 
 def test_partition_is_in_the_response_again_when_its_error_has_ended() -> None:
     session, _ = new_session(FIRST)
-    told(session, {FIRST: nothing()}, full=True)
+    answered_keys(session, {FIRST: nothing()}, full=True)
     session.update({FIRST: want(0)}, [])
     error = nothing(error=KafkaError(ErrorCode.KAFKA_STORAGE_ERROR))
-    told(session, {FIRST: error})
+    answered_keys(session, {FIRST: error})
 
-    assert told(session, {FIRST: nothing()}) == [FIRST]
+    assert answered_keys(session, {FIRST: nothing()}) == [FIRST]
 
 
 def test_mark_makes_only_its_partition_dirty_and_fresh() -> None:
     session, _ = new_session(FIRST, SECOND)
-    told(session, {FIRST: nothing(), SECOND: nothing()}, full=True)
+    answered_keys(session, {FIRST: nothing(), SECOND: nothing()}, full=True)
 
     session.marked(f"watched {SECOND}")
     session.marked("of nobody")
@@ -111,7 +114,7 @@ def test_mark_makes_only_its_partition_dirty_and_fresh() -> None:
 def test_partitions_with_bytes_are_last_in_the_next_response() -> None:
     session, _ = new_session(FIRST, SECOND, THIRD)
 
-    told(session, {FIRST: some(), SECOND: nothing(more=True), THIRD: nothing()}, full=True)
+    answered_keys(session, {FIRST: some(), SECOND: nothing(more=True), THIRD: nothing()}, full=True)
 
     assert dirty(session) == [SECOND, FIRST]
     assert list(session.partitions) == [SECOND, THIRD, FIRST]
@@ -120,14 +123,14 @@ def test_partitions_with_bytes_are_last_in_the_next_response() -> None:
 def test_partition_with_an_error_stays_dirty() -> None:
     session, _ = new_session(FIRST)
 
-    told(session, {FIRST: PartitionRead(error=KafkaError(ErrorCode.UNKNOWN_TOPIC_ID))})
+    answered_keys(session, {FIRST: PartitionRead(error=KafkaError(ErrorCode.UNKNOWN_TOPIC_ID))})
 
     assert dirty(session) == [FIRST]
 
 
 def test_fetch_changes_adds_and_drops_partitions_of_its_session() -> None:
     session, watches = new_session(FIRST, SECOND)
-    told(session, {FIRST: nothing(), SECOND: nothing()}, full=True)
+    answered_keys(session, {FIRST: nothing(), SECOND: nothing()}, full=True)
 
     session.update({FIRST: want(7), THIRD: want(0)}, [SECOND])
 
@@ -152,7 +155,7 @@ def test_recreated_partition_is_watched_instead_of_the_deleted_partition() -> No
     session, watches = new_session(FIRST)
 
     session.watch(session.partitions[FIRST], "the new one")
-    told(session, {FIRST: nothing()})
+    answered_keys(session, {FIRST: nothing()})
     session.marked("the new one")
 
     assert watches.attached == ["the new one"]

@@ -783,7 +783,7 @@ async def test_records_of_a_request_stay_intact_while_an_interceptor_is_parked(
 async def test_calls_of_around_interceptors_leave_no_reference_cycles(
     autojump_clock: MockClock,
 ) -> None:
-    def left() -> list[object]:
+    def live_objects() -> list[object]:
         kinds = (_AroundCall, Context, Delayed, WaitRequest)
         return [item for item in gc.get_objects() if type(item) in kinds]
 
@@ -795,7 +795,7 @@ async def test_calls_of_around_interceptors_leave_no_reference_cycles(
         waiting(harness)
         put(harness, nothing_more)
         gc.collect()
-        before = len(left())
+        before = len(live_objects())
         gc.disable()
         try:
             clients = [harness.client() for _ in range(10)]
@@ -811,7 +811,7 @@ async def test_calls_of_around_interceptors_leave_no_reference_cycles(
                 client.leave()
             await trio.sleep(1)
             assert idle(harness)
-            assert len(left()) == before
+            assert len(live_objects()) == before
         finally:
             gc.enable()
 

@@ -1,4 +1,4 @@
-"""What `around`s may wait for, and what becomes of them meanwhile."""
+"""Waits of `around` interceptors, and events meanwhile."""
 
 import random
 from typing import Any

@@ -44,12 +44,12 @@ async def test_loopback_requests_beyond_the_queue_size_wait_and_are_all_answered
     async with served_broker(simulated_world(), {"queued.max.requests": "3"}) as served:
         await served.create_topic("t")
 
-        async def one() -> None:
+        async def produce_once() -> None:
             answers.append(await ask(served, produce("t"), version=12))
 
         async with trio.open_nursery() as nursery:
             for _ in range(20):
-                nursery.start_soon(one)
+                nursery.start_soon(produce_once)
             with trio.CancelScope() as scope:
                 scope.cancel()
                 await ask(served, produce("t"), version=12)
@@ -77,14 +77,14 @@ async def test_cancelled_wait_for_room_in_the_queue_passes_the_room_to_the_next_
         served.broker.parts.apis.add(result)
         channel = served.broker.parts.in_process._channel
 
-        async def one(number: int, scope: trio.CancelScope) -> None:
+        async def ask_echo(number: int, scope: trio.CancelScope) -> None:
             with scope:
                 answers.append((await ask(served, EchoRequest(str(number)))).text)
 
         scopes = [trio.CancelScope() for _ in range(9)]
         async with trio.open_nursery() as nursery:
             for number, scope in enumerate(scopes):
-                nursery.start_soon(one, number, scope)
+                nursery.start_soon(ask_echo, number, scope)
                 await wait_all_tasks_blocked()
             # One is served, one is queued, the others wait for room.
             if called:

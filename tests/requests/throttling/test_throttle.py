@@ -46,7 +46,7 @@ def large(size: int = PRODUCE_BODY, *, acks: int = 1) -> ProduceRequest:
 
 
 def frame_size(request: object, version: int) -> int:
-    """What Kafka calls the size of a request."""
+    """The size of a request as Kafka counts it."""
     return len(request_frame(request, version)) - 4
 
 

@@ -36,6 +36,6 @@ async def test_jobs_page_shows_the_error_of_a_failed_job(autojump_clock: MockClo
 
         assert row["last error"] == "ValueError: <no> way"
         assert page.all("span", class_="bad") != []
-        link = page.one("a", href="/admin/tree?path=scheduler%2Fbad")
+        link = page.find("a", href="/admin/tree?path=scheduler%2Fbad")
         below = await ui.page(link.attributes["href"] or "")
-        assert below.one("div", id="tree").all("a")[0].text == "bad"
+        assert below.find("div", id="tree").all("a")[0].text == "bad"

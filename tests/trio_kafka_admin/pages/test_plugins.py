@@ -43,9 +43,9 @@ async def test_plugins_page_shows_each_plugin_with_its_contributions(
         assert rows["guard"]["what it does"] == "Guards <something>."
         assert (rows["guard"]["state"], rows["guard"]["contributes"]) == ("ready", DASH)
         assert rows["admin"]["contributes"].startswith("mount:/admin page:clients page:")
-        link = page.one("a", href="/admin/tree?path=plugins%2Fguard")
+        link = page.find("a", href="/admin/tree?path=plugins%2Fguard")
         below = await ui.page(link.attributes["href"] or "")
-        assert below.one("div", id="tree").all("b")[0].text == "guard"
+        assert below.find("div", id="tree").all("b")[0].text == "guard"
 
 
 async def test_plugins_page_shows_the_error_of_a_failed_plugin(autojump_clock: MockClock) -> None:

@@ -51,7 +51,7 @@ def test_tree_page_nests_nodes_in_their_parents() -> None:
         row(2, "b/z/2"),
     )
 
-    assert nesting(page.one("div", id="tree")) == [
+    assert nesting(page.find("div", id="tree")) == [
         ["b", ["x", ["1", "deep"]], "y", ["z", "2"]],
     ]
     folds = page.all("details")
@@ -95,7 +95,7 @@ def test_zero_empty_and_missing_figures_are_shown_as_quiet() -> None:
         "on yes",
         f"empty {DASH}",
     ]
-    quiet = [span.one("i").text for span in page.all("span", class_="quiet")]
+    quiet = [span.find("i").text for span in page.all("span", class_="quiet")]
     assert quiet == ["zero", "none", "off", "empty"]
 
 
@@ -105,7 +105,7 @@ async def test_the_whole_tree_of_a_broker_is_shown(autojump_clock: MockClock) ->
         page = await ui.page("/admin/tree?own=1")
         result = await ui.json("/admin/api/tree?own=1")
 
-        tree = page.one("div", id="tree")
+        tree = page.find("div", id="tree")
         names = {element.text for kind in ("a", "b") for element in tree.all(kind)}
         assert names >= {"broker-1", "scheduler", "orders-0", "request-handlers", "plugins", "loop"}
         walked = [node for _, node in ui.served.broker.node.walk()]
@@ -129,7 +129,7 @@ async def test_every_node_links_to_itself(autojump_clock: MockClock) -> None:
         page = await ui.page("/admin/tree")
         links = [
             link.attributes["href"] or ""
-            for link in page.one("div", id="tree").all("a")
+            for link in page.find("div", id="tree").all("a")
             if (link.attributes["href"] or "").startswith("/admin/tree?path=")
         ]
 
@@ -145,7 +145,7 @@ async def test_a_line_that_opens_has_no_link_in_it(autojump_clock: MockClock) ->
     async with admin_ui() as ui:
         page = await ui.page("/admin/tree")
 
-        summaries = page.one("div", id="tree").all("summary")
+        summaries = page.find("div", id="tree").all("summary")
         assert len(summaries) > 10
         assert [summary for summary in summaries if summary.all("a")] == []
 
@@ -159,8 +159,8 @@ async def test_many_children_of_one_kind_are_a_closed_fold_that_counts_them(
             node.add(f"orders-{number}", "partition", lambda end=number: {"end": end})
         page = await ui.page("/admin/tree?path=manager")
 
-        [fold] = page.one("details", id="manager").all("details")
-        assert fold.one("summary").text == "5 partitions, 4 written to"
+        [fold] = page.find("details", id="manager").all("details")
+        assert fold.find("summary").text == "5 partitions, 4 written to"
         assert "open" not in fold.attributes
         assert [leaf.all("a")[0].text for leaf in fold.all("div", class_="leaf")] == [
             f"orders-{number}" for number in range(5)
@@ -204,9 +204,9 @@ async def test_page_of_a_node_links_to_its_parent(autojump_clock: MockClock) -> 
     async with admin_ui() as ui:
         page = await ui.page("/admin/tree?path=broker-1/scheduler&depth=0")
 
-        assert len(page.one("div", id="tree").all("small")) == 1
+        assert len(page.find("div", id="tree").all("small")) == 1
         [way] = [paragraph for paragraph in page.all("p") if "broker-1/scheduler" in paragraph.text]
-        assert way.one("a").attributes["href"] == "/admin/tree"
+        assert way.find("a").attributes["href"] == "/admin/tree"
 
 
 async def test_too_large_tree_is_shown_without_logs_connections_and_other_numerous_kinds(
@@ -233,7 +233,7 @@ async def test_too_large_tree_is_shown_without_logs_connections_and_other_numero
             "partition",
             "transaction",
         ]
-        assert "Too many nodes to show: connection, file," in page.one("div", id="live").text
+        assert "Too many nodes to show: connection, file," in page.find("div", id="live").text
         # Of one node all is shown that there is room for, in its order.
         assert below["truncated"]
         assert {entry["kind"] for entry in below["rows"][1:]} == {"log"}

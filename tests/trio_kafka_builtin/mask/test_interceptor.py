@@ -215,7 +215,7 @@ async def test_masked_read_committed_fetches_exclude_records_of_open_transaction
 async def test_masked_read_committed_fetches_stop_at_the_last_stable_offset(
     autojump_clock: MockClock,
 ) -> None:
-    """Who stands further in may have made the answer longer: its size is no bound of what may be
+    """An inner interceptor may have made the answer longer: its size is no bound of what may be
     seen.
     """
 

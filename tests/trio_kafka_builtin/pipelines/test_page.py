@@ -50,14 +50,14 @@ async def test_the_page_shows_pipelines_queries_errors_and_output_lines(
         assert (query["lag"], query["offsets"]) == ("101", "orders-0: 40orders-1: 25")
         assert (query["in rows/s"], query["posted s ago"]) == ("10.5", "2.0")
         assert "addBatch 80" in query["phases, ms"]
-        wrong = page.one("ul", class_="bad").text
+        wrong = page.find("ul", class_="bad").text
         assert "wrong.toml: unknown key 'comand': did you mean command?" in wrong
-        lines = page.one("details", id="lines-fails")
+        lines = page.find("details", id="lines-fails")
         assert "open" in lines.attributes
-        assert "Traceback <script> at line\\x1b[31m" in lines.one("pre").text
-        assert "open" not in page.one("details", id="lines-good").attributes
-        assert "hello" in page.one("details", id="lines-good").one("pre").text
-        assert "Pipelines" in [a.text for a in page.one("nav").all("a")]
+        assert "Traceback <script> at line\\x1b[31m" in lines.find("pre").text
+        assert "open" not in page.find("details", id="lines-good").attributes
+        assert "hello" in page.find("details", id="lines-good").find("pre").text
+        assert "Pipelines" in [a.text for a in page.find("nav").all("a")]
 
 
 async def test_the_api_filters_by_pipeline_name_and_number_of_lines(
@@ -75,4 +75,4 @@ async def test_the_page_without_pipelines_says_how_to_add_a_pipeline(
     autojump_clock: MockClock,
 ) -> None:
     async with running_pipelines({}, {}) as pipelines:
-        assert "put a TOML file into" in (await shown(pipelines)).one("main").text
+        assert "put a TOML file into" in (await shown(pipelines)).find("main").text

@@ -6,17 +6,17 @@ from trio_kafka.cli import CommandFailedError
 from trio_kafka_spark.cli.inputs import FROM_BROKER, FROM_LOG, Input, Reading, pairs
 
 
-def told(reading: Reading):
+def kind_and_options(reading: Reading):
     return reading.kind, dict(reading.options)
 
 
 def test_records_are_read_from_log_directories_or_from_a_broker():
-    assert told(Input(path="/a", topic=["t", "u"]).records(includeHeaders="true")) == (
+    assert kind_and_options(Input(path="/a", topic=["t", "u"]).records(includeHeaders="true")) == (
         FROM_LOG,
         {"path": "/a", "subscribe": "t,u", "includeHeaders": "true"},
     )
     broker = Input(bootstrap="h:1", pattern="a.*", starting_offsets="earliest")
-    assert told(broker.records()) == (
+    assert kind_and_options(broker.records()) == (
         FROM_BROKER,
         {
             "kafka.bootstrap.servers": "h:1",

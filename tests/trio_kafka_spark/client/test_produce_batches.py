@@ -59,7 +59,7 @@ def test_the_halves_of_a_split_batch_keep_records_timestamps_and_sequences(codec
 
     parts = encoder.halves(WHERE, whole.data, whole.count, sequence=(1 << 31) - 1)
 
-    def told(data: bytes) -> list[Any]:
+    def record_rows(data: bytes) -> list[Any]:
         return [
             (record.key, record.value, list(record.headers), record.timestamp)
             for record in read_records(data, 0, read_header(data))
@@ -67,8 +67,8 @@ def test_the_halves_of_a_split_batch_keep_records_timestamps_and_sequences(codec
 
     assert [part.count for part in parts] == [2, 3]
     assert [read_header(part.data).base_sequence for part in parts] == [(1 << 31) - 1, 1]
-    assert [row for part in parts for row in told(part.data)] == told(whole.data)
-    assert told(whole.data)[4][3] == 99
+    assert [row for part in parts for row in record_rows(part.data)] == record_rows(whole.data)
+    assert record_rows(whole.data)[4][3] == 99
 
 
 def test_a_record_larger_than_a_request_is_refused_with_its_size() -> None:

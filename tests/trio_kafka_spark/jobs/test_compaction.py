@@ -1,4 +1,4 @@
-"""What the cleaner would remove, compared with what Apache Kafka's removed."""
+"""Records that the cleaner would remove, compared with those that Apache Kafka's removed."""
 
 import pytest
 

@@ -190,7 +190,7 @@ def test_avro_values_are_parsed_with_schemas_of_a_registry(
             dead_letters=str(tmp_path / "bad"),
             lag=None,
         ).awaitTermination()
-        assert served.asked.count("/schemas/ids/1") == 1
+        assert served.requested_paths.count("/schemas/ids/1") == 1
 
     rows = read_table(spark, str(tmp_path / "table")).orderBy("kafka_offset").collect()
     dead = DeltaTable(str(tmp_path / "bad")).to_pyarrow_table().sort_by("offset").to_pylist()

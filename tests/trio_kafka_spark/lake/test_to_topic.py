@@ -39,7 +39,7 @@ def test_a_topic_restored_from_a_table_has_the_same_records(
         keep_partitions=True,
     )
 
-    def told(name: str) -> list[object]:
+    def rows_of(name: str) -> list[object]:
         return [
             (
                 record.partition(),
@@ -53,7 +53,7 @@ def test_a_topic_restored_from_a_table_has_the_same_records(
         ]
 
     assert count == 300
-    assert told(f"{topic}-again") == told(topic)
+    assert rows_of(f"{topic}-again") == rows_of(topic)
 
 
 def test_parsed_rows_that_match_a_condition_are_written_as_json(

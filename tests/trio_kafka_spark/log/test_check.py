@@ -1,4 +1,4 @@
-"""What verify finds: nothing in directories of Apache Kafka, and each kind of damage."""
+"""Findings of verify: none in directories of Apache Kafka, and each kind of damage."""
 
 import struct
 

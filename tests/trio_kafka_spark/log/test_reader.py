@@ -1,4 +1,4 @@
-"""What Spark calls, with and without Spark; and a broker that lives meanwhile."""
+"""The reader that Spark calls, with and without Spark; and a broker that lives meanwhile."""
 
 import os
 import random

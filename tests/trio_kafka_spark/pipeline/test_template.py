@@ -1,4 +1,4 @@
-"""What `trio-kafka pipeline init` writes."""
+"""Files written by `trio-kafka pipeline init`."""
 
 import ast
 import re

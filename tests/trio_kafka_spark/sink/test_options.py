@@ -19,7 +19,7 @@ BOOTSTRAP = {"kafka.bootstrap.servers": "localhost:9092"}
 
 
 def schema(**types: str) -> Any:
-    """What is used of Spark's StructType."""
+    """The used part of Spark's StructType."""
     return SimpleNamespace(
         fields=[
             SimpleNamespace(

@@ -209,7 +209,9 @@ def test_a_query_finds_the_rows_and_commits_the_offsets_of_the_official_connecto
     tps = partitions(case[3])
     options = options_of(bootstrap, case, tps)
 
-    theirs, ours = (found(source, options, case[2], tmp_path) for source in both(spark, bootstrap))
+    theirs, ours = (
+        rows_or_refusal(source, options, case[2], tmp_path) for source in both(spark, bootstrap)
+    )
 
     assert ours == theirs
     if case[1].endswith("strategy error"):
@@ -218,7 +220,7 @@ def test_a_query_finds_the_rows_and_commits_the_offsets_of_the_official_connecto
         assert theirs[0]  # markers of transactions are so late that times find little in samples
 
 
-def found(
+def rows_or_refusal(
     source: Source, options: Options, mode: str, directory: Path
 ) -> tuple[list[str], list[object]] | str:
     try:

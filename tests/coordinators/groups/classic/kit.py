@@ -34,7 +34,7 @@ NEVER_MS = 1 << 40  # groups without offsets are not cleaned up here
 
 
 def subscription(*topics: str) -> bytes:
-    """What a consumer says that it reads, in version 1."""
+    """Subscription of a consumer to topics, in version 1."""
     names = b"".join(len(topic).to_bytes(2) + topic.encode() for topic in topics)
     return b"\x00\x01" + len(topics).to_bytes(4) + names + b"\xff\xff\xff\xff" + bytes(4)
 

@@ -15,7 +15,7 @@ NEW_MS = 300_000
 
 @define
 class MemberModel:
-    """A member. told: it has been told a generation."""
+    """A member. has_generation: it has been told a generation."""
 
     session_ms: int
     rebalance_ms: int
@@ -23,7 +23,7 @@ class MemberModel:
     instance: str | None
     joins: bool = True
     syncs: bool = False
-    told: bool = False
+    has_generation: bool = False
     has: bool = False  # an assignment
 
 
@@ -70,7 +70,7 @@ class Model:
         elif name in self.pending:
             self._drop(name)
             self._complete_if_all(even_first=True)
-        elif member and not (member.told and (member.joins or member.syncs)):
+        elif member and not (member.has_generation and (member.joins or member.syncs)):
             self._drop(name)
             if self.phase == "PreparingRebalance":
                 self._complete_if_all(even_first=True)
@@ -126,7 +126,7 @@ class Model:
             self.due.pop(old, None)
             self.after(old, before.session_ms)
             return ErrorCode.NOT_COORDINATOR
-        joiner.told, joiner.has = before.told, before.has
+        joiner.has_generation, joiner.has = before.has_generation, before.has
         self.due.pop(old, None)
         self.members = {
             (member if name == old else name): (joiner if name == old else each)
@@ -260,7 +260,7 @@ class Model:
         self.first, self.generation = None, self.generation + 1
         self.phase = "CompletingRebalance" if self.members else "Empty"
         for name, state in self.members.items():
-            state.joins, state.told = False, True
+            state.joins, state.has_generation = False, True
             self.unsynced.add(name)
             self.after(name, state.session_ms)
         if self.members:

@@ -24,7 +24,7 @@ from trio_kafka.protocol.stored.groups.classic import GroupMetadataKey
 
 
 def commits(kit: ClassicKit, **how: Any) -> ErrorCode:
-    """What one who commits is told, and with it what a sign of life has."""
+    """Error code of a commit; a valid one has the effects of a sign of life."""
     fields = {"member_id": "", "instance_id": None, "epoch": -1, "version": 9, "topics": ()}
     try:
         effects = kit.group.validate_commit(**{**fields, **how})

@@ -40,7 +40,7 @@ class Groups(RuleBasedStateMachine):
         self.model = Model(self.kit.driver.now_ms, DELAY_MS, MAX_SIZE)
         self.waiting: list[Request] = []
 
-    def _told(self, request: Request, expected: ErrorCode | None) -> None:
+    def _check_answer(self, request: Request, expected: ErrorCode | None) -> None:
         assert (None if request.waits else request.code) is expected
         if request.waits:
             self.waiting.append(request)
@@ -67,7 +67,7 @@ class Groups(RuleBasedStateMachine):
             rebalance_ms=rebalance_ms,
         )
 
-        self._told(request, self.model.join(member, joiner))
+        self._check_answer(request, self.model.join(member, joiner))
 
     @rule(target=ids, instance=instances, session_ms=sessions, rebalance_ms=rebalances)
     def a_static_member_joins(self, instance: str, session_ms: int, rebalance_ms: int) -> str:
@@ -85,7 +85,7 @@ class Groups(RuleBasedStateMachine):
             expected = self.model.join(member, joiner)
         else:
             expected = self.model.replace(old, member, joiner, refused=self.refuses)
-        self._told(request, expected)
+        self._check_answer(request, expected)
         return member or old or "ghost"
 
     def _new_static(self, request: Request, instance: str) -> str:
@@ -100,7 +100,7 @@ class Groups(RuleBasedStateMachine):
 
         request = self.kit.sync(member, own, generation=generation)
 
-        self._told(request, self.model.sync(member, generation, refused=self.refuses))
+        self._check_answer(request, self.model.sync(member, generation, refused=self.refuses))
 
     @rule()
     def all_sync(self) -> None:
@@ -176,7 +176,7 @@ class Groups(RuleBasedStateMachine):
 
     @invariant()
     def what_is_stored_is_what_is_stable(self) -> None:
-        """Whatever was refused in between: a group is stable when its generation is stored."""
+        """A group is stable when its generation is stored, also after refusals in between."""
         if self.kit.group.phase is ClassicState.STABLE:
             again = self.kit.driver.reload().machine.by_id[GROUP]
             before = self.kit.group
@@ -186,7 +186,7 @@ class Groups(RuleBasedStateMachine):
             assert again.description() == before.description()  # type: ignore[attr-defined]
 
     def teardown(self) -> None:
-        """Whatever has come, nobody waits for ever."""
+        """Check that nobody waits for ever."""
         self.kit.wait(1_000_000)
         self.model.wait(1_000_000)
         self.both_agree()

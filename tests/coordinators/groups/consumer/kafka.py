@@ -1,4 +1,4 @@
-"""What Apache Kafka's own assignors and hashes give: see data/Assignments.java."""
+"""Results of Apache Kafka's own assignors and hashes: see data/Assignments.java."""
 
 import json
 from collections.abc import Mapping

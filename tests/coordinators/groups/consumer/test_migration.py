@@ -1,4 +1,4 @@
-"""What `group.consumer.migration.policy` lets a group do, in each of its four values."""
+"""Upgrades and downgrades that each value of `group.consumer.migration.policy` allows a group."""
 
 import pytest
 
