@@ -76,7 +76,9 @@ class Census:
         """
         result = Counter(self.losses)
         counted: list[held.Ledger] = self.ledgers
-        descriptors = [one for one in self.ledgers if isinstance(one, Descriptors)]
+        descriptors = [
+            candidate for candidate in self.ledgers if isinstance(candidate, Descriptors)
+        ]
         if any(descriptor.ended for descriptor in descriptors):
             counted = list(descriptors)
         for ledger in counted:
@@ -92,9 +94,9 @@ class Census:
             raise HeldError(message_of(result))
 
 
-def message_of(found: Counter[str]) -> str:
+def message_of(counts: Counter[str]) -> str:
     """Return the text of an error, with the things that are open if they are traced."""
-    lines = [f"{kind}: {count}" for kind, count in sorted(found.items())]
+    lines = [f"{kind}: {count}" for kind, count in sorted(counts.items())]
     if TRACES:
         lines += open_things()
     else:

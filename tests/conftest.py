@@ -134,7 +134,7 @@ def is_named(item: pytest.Item, named: Collection[Path]) -> bool:
     """Whether the command line names a benchmark test's file, or a folder of benchmarks."""
     if item.get_closest_marker("long"):
         return False
-    return any(one == BENCHMARKS or BENCHMARKS in one.parents for one in named)
+    return any(path == BENCHMARKS or BENCHMARKS in path.parents for path in named)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -208,7 +208,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def broker_command(pytestconfig: pytest.Config) -> Command:
-    """What starts the broker that --against names."""
+    """Command that starts the broker that --against names."""
     if pytestconfig.getoption("--against") == "trio-kafka":
         return trio_kafka_command
     from tests.benchmarks.brokers import apache_kafka_command

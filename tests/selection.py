@@ -142,14 +142,14 @@ def choose(tree: Tree, changed: Sequence[str]) -> list[Choice]:
     nearest: dict[str, Choice] = {}
     for path in changed:
         for rank, test, reason in _chosen_by(tree, path):
-            one = Choice(rank, len(tree.imports[test]), test, reason)
-            if test not in nearest or one < nearest[test]:
-                nearest[test] = one
+            candidate = Choice(rank, len(tree.imports[test]), test, reason)
+            if test not in nearest or candidate < nearest[test]:
+                nearest[test] = candidate
     if any(path.endswith(".py") and not path.startswith("tests/") for path in changed):
         smoke = Choice(0, 0, SMOKE, "starts a broker as a process")
         if SMOKE in tree.tests:
             nearest.setdefault(SMOKE, smoke)
-    return sorted(one for one in nearest.values() if not one.path.startswith(f"{ALWAYS}/"))
+    return sorted(choice for choice in nearest.values() if not choice.path.startswith(f"{ALWAYS}/"))
 
 
 def _chosen_by(tree: Tree, path: str) -> Iterator[tuple[int, str, str]]:
@@ -198,8 +198,10 @@ def _naming(tree: Tree, path: str) -> Iterator[tuple[int, str, str]]:
     name = PurePosixPath(path).name
     result = False
     for test in tree.tests:
-        helpers = [tree.modules[one] for one in tree.imports[test] if one.startswith("tests.")]
-        if any(name in tree.text(one) for one in (test, *helpers)):
+        helpers = [
+            tree.modules[module] for module in tree.imports[test] if module.startswith("tests.")
+        ]
+        if any(name in tree.text(file) for file in (test, *helpers)):
             result = True
             yield 1, test, f"names {name}"
     if not result:
@@ -239,13 +241,15 @@ def repository() -> Tree:
     return Tree(ROOT, [path for path in files if (ROOT / path).is_file()])
 
 
-def report(changed: Sequence[str], chosen: Sequence[Choice], left: int, base: str) -> Iterator[str]:
+def report(
+    changed: Sequence[str], chosen: Sequence[Choice], omitted: int, base: str
+) -> Iterator[str]:
     """Yield what was chosen and why."""
     yield f"{len(changed)} files differ from {base}; {len(chosen)} test files:"
-    yield from (f"  {one.path}: {one.reason}" for one in chosen)
+    yield from (f"  {choice.path}: {choice.reason}" for choice in chosen)
     yield f"  {ALWAYS}/: rules for the whole tree"
-    if left:
-        yield f"left out: {left} test files further away; `make test` runs everything"
+    if omitted:
+        yield f"left out: {omitted} test files further away; `make test` runs everything"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -253,18 +257,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser("python -m tests.selection", description=__doc__)
     parser.add_argument("--base", help="the commit or branch to compare with (default: HEAD)")
     parser.add_argument("--list", action="store_true", help="say what would run, and run nothing")
-    given, others = parser.parse_known_args(arguments)
-    changed = changed_files(ROOT, given.base)
-    base = given.base or "HEAD"
+    options, others = parser.parse_known_args(arguments)
+    changed = changed_files(ROOT, options.base)
+    base = options.base or "HEAD"
     if not changed:
         print(f"nothing differs from {base}; `make check BASE=main` compares with main")
         return 0
     every = choose(repository(), changed)
-    near = [one for one in every if one.rank == 0]
-    chosen = [*near, *[one for one in every if one.rank][: max(0, MOST_FILES - len(near))]]
+    near = [choice for choice in every if choice.rank == 0]
+    chosen = [*near, *[choice for choice in every if choice.rank][: max(0, MOST_FILES - len(near))]]
     for line in report(changed, chosen, len(every) - len(chosen), base):
         print(line, flush=True)
-    return 0 if given.list else run([ALWAYS, *(one.path for one in chosen)], others)
+    return 0 if options.list else run([ALWAYS, *(choice.path for choice in chosen)], others)
 
 
 def run(paths: Sequence[str], others: Sequence[str]) -> int:

@@ -1,4 +1,4 @@
-"""What attrs shows of its classes, and what is shown here."""
+"""The repr of classes by attrs, and by this project."""
 
 import re
 from typing import Any
@@ -51,8 +51,8 @@ def shown(module: Any) -> list[str]:
     plain, hiding, below, own, nothing, failure = classes(module)
     cycle: list[Any] = []
     cycle.append(below(1, three=cycle))
-    made = [plain(1), hiding(), cycle[0], own(), nothing(), failure()]
-    return [repr(one) for one in made]
+    instances = [plain(1), hiding(), cycle[0], own(), nothing(), failure()]
+    return [repr(instance) for instance in instances]
 
 
 def test_repr_is_the_same_as_that_of_attrs() -> None:

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.leaves("each test leaves something open, for a census o
 
 @define(eq=False)
 class Taker:
-    wanted: int = 1
+    needed_bytes: int = 1
 
     def granted(self) -> None: ...
 

@@ -77,13 +77,13 @@ def test_error_of_a_log_directory_names_the_directory() -> None:
 
 
 def test_only_leaf_unwraps_a_group_with_a_single_error_and_keeps_larger_groups() -> None:
-    one, two = ValueError("1"), ValueError("2")
-    group = ExceptionGroup("g", [one, ExceptionGroup("g", [two])])
+    first, second = ValueError("1"), ValueError("2")
+    group = ExceptionGroup("g", [first, ExceptionGroup("g", [second])])
 
-    assert only_leaf(one) is one
-    assert only_leaf(ExceptionGroup("g", [ExceptionGroup("g", [one])])) is one
+    assert only_leaf(first) is first
+    assert only_leaf(ExceptionGroup("g", [ExceptionGroup("g", [first])])) is first
     assert only_leaf(group) is group
-    assert leaves(group) == [one, two]
+    assert leaves(group) == [first, second]
 
 
 def test_advice_is_given_for_a_full_disk_and_not_for_other_errors() -> None:

@@ -17,11 +17,13 @@ T = TypeVar("T")
 
 def longs(values):
     """The parameters that `make test` leaves out."""
-    return [one.values for one in values if getattr(one, "marks", ())]
+    return [value.values for value in values if getattr(value, "marks", ())]
 
 
 def test_parameters_not_kept_for_the_short_suite_are_marked_long() -> None:
-    result = sampled(["a", ("b", 1), pytest.param("c", id="see")], lambda one: one == "a")
+    result = sampled(
+        ["a", ("b", 1), pytest.param("c", id="see")], lambda parameter: parameter == "a"
+    )
 
     assert longs(result) == [("b", 1), ("c",)]
     assert result[0] == "a"
@@ -31,7 +33,12 @@ def test_parameters_not_kept_for_the_short_suite_are_marked_long() -> None:
 def test_first_and_last_parameter_of_each_group_are_kept() -> None:
     walk = [(name, version) for name in "xy" for version in range(4)] + [("z", 0)]
 
-    assert longs(ends(walk, group=lambda one: one[0])) == [("x", 1), ("x", 2), ("y", 1), ("y", 2)]
+    assert longs(ends(walk, group=lambda parameter: parameter[0])) == [
+        ("x", 1),
+        ("x", 2),
+        ("y", 1),
+        ("y", 2),
+    ]
 
 
 def repeated(choose: Callable[[], T]) -> list[T]:

@@ -360,18 +360,18 @@ async def test_run_now_runs_a_job_and_leaves_its_next_run_unchanged(autojump_clo
 async def test_run_now_of_a_disarmed_job_leaves_the_job_disarmed(autojump_clock):
     job = Runs()
     async with running_scheduler() as scheduler:
-        made = scheduler.every("removal", 10, job, armed=False)
+        handle = scheduler.every("removal", 10, job, armed=False)
 
         await scheduler.run_now("removal")
         await trio.sleep(100)
 
-        assert not made.armed
+        assert not handle.armed
     assert job.at == [0]
 
 
 async def test_job_that_arms_itself_during_run_now_stays_armed(autojump_clock):
     async with running_scheduler() as scheduler:
-        made = scheduler.every("removal", 10, lambda: made.arm(3), armed=False)
+        handle = scheduler.every("removal", 10, lambda: handle.arm(3), armed=False)
 
         await scheduler.run_now("removal")
 
@@ -487,7 +487,7 @@ async def test_run_now_fails_when_the_scheduler_ends(autojump_clock):
 async def test_run_now_fails_when_its_job_is_cancelled_before_the_run(autojump_clock):
     async with running_scheduler() as scheduler:
         scheduler.every("slow", 10, lambda: trio.sleep(5), delay_s=0)
-        made = scheduler.every("a", 10, Runs())
+        handle = scheduler.every("a", 10, Runs())
         await wait_all_tasks_blocked()
         async with trio.open_nursery() as callers:
 
@@ -497,7 +497,7 @@ async def test_run_now_fails_when_its_job_is_cancelled_before_the_run(autojump_c
 
             callers.start_soon(call)
             await wait_all_tasks_blocked()
-            made.cancel()
+            handle.cancel()
 
 
 async def test_run_now_within_a_job_is_refused(autojump_clock):

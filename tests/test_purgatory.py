@@ -1,4 +1,4 @@
-"""What waits is completed once, by a mark or by time, and leaves nothing behind."""
+"""Waiting operations are completed once, by a mark or by time, and leave nothing behind."""
 
 from collections.abc import Callable
 from typing import Any
@@ -64,10 +64,10 @@ def test_incomplete_operation_stays_and_can_be_marked_again() -> None:
     outcomes = [None, None, "now"]
     bench.delay("a", deadline=9.0, try_complete=lambda timed_out: outcomes.pop(0))
 
-    for left in (1, 1, 0):
+    for remaining in (1, 1, 0):
         bench.purgatory.mark("a")
         bench.serve()
-        assert bench.purgatory.waiting == left
+        assert bench.purgatory.waiting == remaining
 
     assert bench.answers == ["now"]
     assert bench.is_empty
@@ -190,7 +190,7 @@ def test_every_operation_completes_exactly_once_whatever_the_order_of_events(
 
     assert len(bench.answers) == registered
     assert bench.is_empty
-    assert all(one.done for one in waiting)
+    assert all(operation.done for operation in waiting)
 
 
 async def test_unmarked_operations_are_answered_at_their_deadline(
@@ -336,7 +336,7 @@ async def test_operations_are_postponed_with_their_timers(autojump_clock: MockCl
 
 
 class Says:
-    """What an operation waits for."""
+    """Waits of an operation."""
 
     def waits(self, now: float) -> tuple[Wait, ...]:
         first = Wait(cause="bytes", words="bytes", on=Subject("topic", "t"), then="it is late")

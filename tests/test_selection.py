@@ -42,7 +42,7 @@ def tree(tmp_path: Path) -> Tree:
 
 def chosen(tree: Tree, *changed: str) -> dict[str, int]:
     """Ranks by test file, without the start of a broker."""
-    return {one.path: one.rank for one in choose(tree, changed) if one.path != SMOKE}
+    return {choice.path: choice.rank for choice in choose(tree, changed) if choice.path != SMOKE}
 
 
 def test_changed_module_ranks_its_tests_before_those_of_importers_and_of_its_package(tree) -> None:
@@ -83,8 +83,8 @@ def test_changed_document_chooses_tests_that_name_its_path_and_data_the_tests_of
 
 
 def test_test_that_starts_a_broker_is_chosen_for_a_module_and_not_for_a_document(tree) -> None:
-    assert SMOKE in [one.path for one in choose(tree, ["trio_kafka/low.py"])]
-    assert SMOKE not in [one.path for one in choose(tree, ["docs/configuration.md"])]
+    assert SMOKE in [choice.path for choice in choose(tree, ["trio_kafka/low.py"])]
+    assert SMOKE not in [choice.path for choice in choose(tree, ["docs/configuration.md"])]
 
 
 def test_deleted_module_chooses_the_tests_of_its_package(tree) -> None:

@@ -1,4 +1,4 @@
-"""Who is logged in, and the button that ends the session."""
+"""The user who is logged in, and the button that ends the session."""
 
 from attrs import frozen
 

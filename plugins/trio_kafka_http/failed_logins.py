@@ -38,16 +38,16 @@ class Attempts:
 
     def wait_s(self, key: str, now: float) -> float:
         """Return the seconds until the key has an attempt; 0: it has one."""
-        return max((1 - self._left(key, now)) * _REFILL_S, 0.0)
+        return max((1 - self._attempts_of(key, now)) * _REFILL_S, 0.0)
 
     def take(self, key: str, now: float, number: int = 1) -> None:
         """Take attempts; a negative number gives them back."""
-        self._keys[key] = (min(self._left(key, now) - number, self.burst), now)
+        self._keys[key] = (min(self._attempts_of(key, now) - number, self.burst), now)
         self._keys.move_to_end(key)
         if len(self._keys) > _MOST_KEYS:
             self._keys.popitem(last=False)
 
-    def _left(self, key: str, now: float) -> float:
+    def _attempts_of(self, key: str, now: float) -> float:
         attempts, at = self._keys.get(key, (self.burst, now))
         return min(attempts + (now - at) / _REFILL_S, self.burst)
 

@@ -3,8 +3,8 @@
 The table is keyed by a hash of the id: a look-up tells nothing by its time, and no dump of memory
 by attribute shows an id. A session ends when it was not used for a while, at a fixed time after its
 begin, at the logout, with the credential that it began with, and when the table is full. Then the
-user with the most sessions loses the one unused longest: a user who logs in again and again ends no
-session of another. Ids are made here only, so nobody can fix one in advance.
+user with the most sessions loses the one that was not used for longest, so the logins of one user
+end no session of another. Ids are made here only: no client can choose one in advance.
 """
 
 import hashlib

@@ -13,18 +13,18 @@ Rule = Callable[[Operation, Resource], bool]
 class RuleAuthorizer:
     """Authorizer that asks a rule, and remembers what it was asked.
 
-    asked: operation and type of resource. principals: who asked, with the address.
+    decisions: operation and type of resource. principals: who asked, with the address.
     """
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
-        self.asked: set[Decision] = set()
+        self.decisions: set[Decision] = set()
         self.principals: set[tuple[Principal, str]] = set()
 
     def authorize(
         self, principal: Principal, host: str, operation: Operation, resource: Resource
     ) -> bool:
-        self.asked.add((operation, resource.type))
+        self.decisions.add((operation, resource.type))
         self.principals.add((principal, host))
         return self.rule(operation, resource)
 

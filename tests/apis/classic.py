@@ -36,7 +36,7 @@ def join_request(
     group: str = GROUP,
     **fields: Any,
 ) -> JoinGroupRequest:
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "group_id": group,
         "session_timeout_ms": 10_000,
         "member_id": member_id,
@@ -45,10 +45,10 @@ def join_request(
         **fields,
     }
     if version >= 1:
-        given.setdefault("rebalance_timeout_ms", 60_000)
+        arguments.setdefault("rebalance_timeout_ms", 60_000)
     if version >= INSTANCE_SINCE:
-        given["group_instance_id"] = instance
-    return JoinGroupRequest(**given)
+        arguments["group_instance_id"] = instance
+    return JoinGroupRequest(**arguments)
 
 
 async def join(
@@ -79,7 +79,7 @@ async def sync(
         group,
         joined.generation_id,
         joined.member_id,
-        assignments=[SyncGroupRequestAssignment(*one) for one in (assignments or {}).items()],
+        assignments=[SyncGroupRequestAssignment(*item) for item in (assignments or {}).items()],
         **fields,
     )
     answer: SyncGroupResponse = await client.ask(request, chosen)
@@ -117,7 +117,7 @@ async def stable_group(served: ServedBroker, size: int = 1, **how: Any) -> Stabl
 
 @frozen(kw_only=True)
 class Stranger:
-    """Who asks a group for what it has no part in, and what it is told.
+    """A client that is no member of the group it asks, and the error it gets.
 
     member_id: None: that of a member.
     """

@@ -85,7 +85,7 @@ async def described(
 
 
 async def value(served: ServedBroker, kind: int, name: str, key: str) -> tuple[str | None, int]:
-    """What a setting is, and the source of that."""
+    """The value of a setting, and its source."""
     row = (await described(served, kind, name, key))[key]
     return row.value, row.config_source
 

@@ -1,4 +1,4 @@
-"""What clients say to classic groups, right and wrong, in every version; and what they are told.
+"""Requests of clients to classic groups, right and wrong, in every version; and the answers.
 
     python -m tests.apis.conversation     record what Apache Kafka says, into `data/`
 
@@ -53,21 +53,21 @@ class Conversation:
     ask: Ask
     lines: list[str] = field(factory=list)
 
-    async def say(self, what: str, request: Any, version: int | None = None) -> Any:
+    async def say(self, label: str, request: Any, version: int | None = None) -> Any:
         chosen = newest(type(request)) if version is None else version
         answer = await self.ask(request, chosen)
         for name in ("groups", "results"):
             rows = getattr(answer, name, None)
             if rows is not None:
                 setattr(answer, name, sorted(rows, key=lambda row: row.group_id))
-        told = _HOST.sub("client_host=HOST", _UUID.sub("-UUID", repr(answer)))
-        self.lines.append(f"{what} v{chosen}: {told}")
+        text = _HOST.sub("client_host=HOST", _UUID.sub("-UUID", repr(answer)))
+        self.lines.append(f"{label} v{chosen}: {text}")
         return answer
 
-    async def in_all(self, what: str, make: Callable[[int], Any]) -> None:
+    async def in_all(self, label: str, make: Callable[[int], Any]) -> None:
         """The same in every version."""
         for version in range(newest(type(make(0))) + 1):
-            await self.say(what, make(version), version)
+            await self.say(label, make(version), version)
 
 
 async def ready(ask: Ask) -> None:
@@ -106,16 +106,16 @@ def protocols(*names: str) -> list[JoinGroupRequestProtocol]:
 
 
 async def strangers(talk: Conversation) -> None:
-    """Who is no member of anything."""
-    for what, how in (
+    """Requests of clients that are members of no group."""
+    for label, how in (
         ("session too short", {"session_timeout_ms": 1}),
         ("no group", {"group": ""}),
         ("unknown member", {"member_id": "ghost"}),
         ("no protocols", {"protocols": []}),
         ("no protocol type", {"protocol_type": ""}),
     ):
-        given: dict[str, Any] = dict(how)
-        await talk.in_all(f"join: {what}", lambda v, given=given: join_request(v, **given))
+        fields: dict[str, Any] = dict(how)
+        await talk.in_all(f"join: {label}", lambda v, fields=fields: join_request(v, **fields))
     for version in range(4, newest(JoinGroupRequest) + 1):
         await talk.say("join: id first", join_request(version), version)
     both = MemberIdentity("m"), MemberIdentity("", "i")
@@ -124,9 +124,9 @@ async def strangers(talk: Conversation) -> None:
         await talk.in_all(f"sync to {group!r}", lambda v, g=group: sync_request(v, g, 0, "m"))
         await talk.in_all(f"leave {group!r}", lambda v, g=group: leave_request(v, g, *both))
     await talk.say("sync without protocol", SyncGroupRequest("g", 0, "m"))
-    asked = [{}, {"include_authorized_operations": True}]
+    options = [{}, {"include_authorized_operations": True}]
     await talk.in_all(
-        "describe", lambda v: DescribeGroupsRequest(["none", "g", ""], **asked[v >= 3])
+        "describe", lambda v: DescribeGroupsRequest(["none", "g", ""], **options[v >= 3])
     )
 
 
@@ -137,14 +137,14 @@ async def alone(talk: Conversation) -> None:
     await talk.say("commit before sync", commit_request("solo", 1, me), 8)
     await talk.say("describe before sync", DescribeGroupsRequest(["solo"]))
     await talk.say("heartbeat before sync", HeartbeatRequest("solo", 1, me))
-    for what, generation, how in (
+    for label, generation, how in (
         ("another generation", 5, {}),
         ("another protocol", 1, {"protocol_name": "x"}),
         ("another type", 1, {"protocol_type": "x"}),
         ("an instance", 1, {"group_instance_id": "x"}),
     ):
-        given: dict[str, Any] = dict(how)
-        await talk.say(f"sync with {what}", sync_request(5, "solo", generation, me, **given))
+        fields: dict[str, Any] = dict(how)
+        await talk.say(f"sync with {label}", sync_request(5, "solo", generation, me, **fields))
     mine = [SyncGroupRequestAssignment(me, b"mine"), SyncGroupRequestAssignment("who", b"x")]
     await talk.say("sync", sync_request(5, "solo", 1, me, assignments=mine))
     await talk.in_all("sync again", lambda v: sync_request(v, "solo", 1, me))

@@ -1,4 +1,4 @@
-"""What tests of handlers share: a broker in virtual time, batches as producers send them, and short
+"""Kit for tests of handlers: a broker in virtual time, batches as producers send them, and short
 ways to write and read.
 """
 
@@ -110,10 +110,10 @@ def fetch_request(
 ) -> FetchRequest:
     """A Fetch of partitions 0, 1, ... of one topic from these offsets; topic None: of nothing."""
     partitions = [
-        one
-        if isinstance(one, FetchPartition)
-        else FetchPartition(number, fetch_offset=one, partition_max_bytes=partition_max_bytes)
-        for number, one in enumerate(offsets)
+        offset
+        if isinstance(offset, FetchPartition)
+        else FetchPartition(number, fetch_offset=offset, partition_max_bytes=partition_max_bytes)
+        for number, offset in enumerate(offsets)
     ]
     named = {"topic": topic} if isinstance(topic, str) else {"topic_id": topic}
     return FetchRequest(

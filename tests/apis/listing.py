@@ -31,14 +31,14 @@ def render() -> str:
     registry = Registry()
     for result in pkgutil.iter_modules(trio_kafka_apis.__path__, "trio_kafka_apis."):
         registry.add_module(importlib.import_module(result.name))
-    rows = [f"    {row(one)}," for one in registry]
+    rows = [f"    {row(api)}," for api in registry]
     return HEAD + "\n".join(rows) + "\n)\n"
 
 
-def row(one: Api | Listing) -> str:
-    newest = f", {one.newest}" if one.newest != one.last else ""
-    place = one.source.rpartition(".")[2]
-    return f'({one.key}, "{one.name}", {one.first}, {one.last}, "{place}"{newest})'
+def row(api: Api | Listing) -> str:
+    newest = f", {api.newest}" if api.newest != api.last else ""
+    place = api.source.rpartition(".")[2]
+    return f'({api.key}, "{api.name}", {api.first}, {api.last}, "{place}"{newest})'
 
 
 if __name__ == "__main__":

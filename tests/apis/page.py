@@ -50,7 +50,7 @@ Row = tuple[str, ...]
 def requests() -> list[Message]:
     """Kafka's requests, by their keys."""
     result = (message_of(cls) for cls in classes())
-    return sorted((one for one in result if one.kind == "request"), key=key_of)
+    return sorted((message for message in result if message.kind == "request"), key=key_of)
 
 
 def key_of(message: Message) -> int:
@@ -96,7 +96,7 @@ def with_unstable(first: int, last: int, newest: int) -> str:
 
 
 def missing(message: Message, served: Api | Listing | None) -> str:
-    """What Kafka has and this broker has not; empty for nothing."""
+    """Versions that Kafka has and this broker has not; empty for none."""
     if served is None:
         return "not served"
     first, last = stable(message)
@@ -111,19 +111,19 @@ def missing(message: Message, served: Api | Listing | None) -> str:
 
 
 def rows() -> Iterator[Row]:
-    served = {one.key: one for one in installed_apis()}
+    served = {api.key: api for api in installed_apis()}
     for message in filter(of_brokers, requests()):
-        one = served.get(key_of(message))
-        kafkas, lacks = of_kafka(message), missing(message, one)
-        yield str(message.key), name_of(message), kafkas, here(one), lacks
+        served_api = served.get(key_of(message))
+        kafkas, lacks = of_kafka(message), missing(message, served_api)
+        yield str(message.key), name_of(message), kafkas, here(served_api), lacks
 
 
 def page() -> str:
     """The page as it should be."""
     table = list(rows())
-    known = {key_of(message) for message in requests()}
+    keys_of_kafka = {key_of(message) for message in requests()}
     of_controllers = [request for request in requests() if not of_brokers(request)]
-    own = [one for one in installed_apis() if one.key not in known]
+    own = [api for api in installed_apis() if api.key not in keys_of_kafka]
     served = sum(1 for row in table if row[3])
     lines = [f"| {' | '.join(row)} |" for row in (COLUMNS, ["---"] * len(COLUMNS), *table)]
     return (
@@ -132,7 +132,7 @@ def page() -> str:
         + "\n\nBetween controllers and brokers only, and on no listener of a broker: "
         + ", ".join(f"{name_of(controller)} ({controller.key})" for controller in of_controllers)
         + ".\n\nAPIs of trio-kafka itself: "
-        + ", ".join(f"{one.name} ({one.key})" for one in own)
+        + ", ".join(f"{api.name} ({api.key})" for api in own)
         + ".\n"
     )
 

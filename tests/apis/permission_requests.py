@@ -93,7 +93,7 @@ RETENTION: Final = "retention.ms"
 
 
 class Names(NamedTuple):
-    """What the requests are about. group: a classic group; consumers: one of the new protocol."""
+    """Names in the requests. group: a classic group; consumers: one of the new protocol."""
 
     topic: str
     topic_id: bytes
@@ -175,11 +175,11 @@ def _of_groups(names: Names) -> Iterator[Example]:
         )
     marked = k27.WritableTxnMarker(1, 0, True, [k27.WritableTxnMarkerTopic(topic, [0])], 0)
     yield Example(k27.WriteTxnMarkersRequest([marked]), 2)
-    one = [k09.OffsetFetchRequestTopic(topic, [0])]
-    yield Example(k09.OffsetFetchRequest(group_id=group, topics=one), 7)
+    topics_by_name = [k09.OffsetFetchRequestTopic(topic, [0])]
+    yield Example(k09.OffsetFetchRequest(group_id=group, topics=topics_by_name), 7)
     yield Example(k09.OffsetFetchRequest(group_id=group, topics=None), 7)
-    many = [k09.OffsetFetchRequestTopics(topic, topic_id, [0])]
-    for topics in (many, None):
+    topics_by_id = [k09.OffsetFetchRequestTopics(topic, topic_id, [0])]
+    for topics in (topics_by_id, None):
         groups = [k09.OffsetFetchRequestGroup(group, topics=topics)]
         yield Example(k09.OffsetFetchRequest(groups=groups), 9)
         yield Example(k09.OffsetFetchRequest(groups=groups), 10)

@@ -129,7 +129,7 @@ def case(
     return Case(name, [make], configs or {}, version, hidden)
 
 
-def one(name: str, body: bytes, codec: int = 0, **more: Any) -> Case:
+def one_record(name: str, body: bytes, codec: int = 0, **more: Any) -> Case:
     """A case of a batch that claims one record, whose content is what is wrong."""
     return case(name, body, codec, count=1, latest=0, hidden=True, **more)
 
@@ -267,10 +267,10 @@ def size_cases() -> Iterable[Case]:
         for size in (1000, 1001):
             fits = record(value=bytes(size - 8))
             assert len(fits) == size + 2, len(fits)
-            yield one(f"{codec.name} decompressed {size}", fits, codec, configs=limit)
+            yield one_record(f"{codec.name} decompressed {size}", fits, codec, configs=limit)
         if codec:
             bomb = record(value=bytes(BOMB))
-            yield one(f"{codec.name} bomb", bomb, codec)
+            yield one_record(f"{codec.name} bomb", bomb, codec)
             bounded = {"max.decompressed.message.bytes": str(1 << 20), "compression.type": "lz4"}
             yield case(
                 f"{codec.name} bomb to lz4",
@@ -346,7 +346,7 @@ def record_cases() -> Iterable[Case]:
             "offset delta 7": record(delta=7),
             "offset delta -1": record(delta=-1),
         }.items():
-            yield one(f"{kind} {name}", body, codec)
+            yield one_record(f"{kind} {name}", body, codec)
         for name, deltas in {"gap": (0, 1, 5), "no order": (2, 0, 1), "equal": (0, 0, 0)}.items():
             body = b"".join(record(delta) for delta in deltas)
             yield case(f"{kind} deltas {name}", body, codec, latest=0, hidden=True)
@@ -447,7 +447,7 @@ def frame_cases() -> Iterable[Case]:
 
 
 def cases() -> list[Case]:
-    made = [
+    every_case = [
         *compression_cases(),
         *time_cases(),
         *size_cases(),
@@ -456,5 +456,5 @@ def cases() -> list[Case]:
         *header_cases(),
         *frame_cases(),
     ]
-    assert len({each.name for each in made}) == len(made)
-    return made
+    assert len({each.name for each in every_case}) == len(every_case)
+    return every_case

@@ -59,9 +59,9 @@ class Talk:
         creatable_topic_configs = [
             CreatableTopicConfig(name, value) for name, value in configs.items()
         ]
-        asked = CreatableTopic(topic, 1, 1, configs=creatable_topic_configs)
+        creatable_topic = CreatableTopic(topic, 1, 1, configs=creatable_topic_configs)
         answer = await self.ask(
-            CreateTopicsRequest([asked], timeout_ms=30_000), newest(CreateTopicsRequest)
+            CreateTopicsRequest([creatable_topic], timeout_ms=30_000), newest(CreateTopicsRequest)
         )
         assert not answer.topics[0].error_code, answer
         while await self.end(topic) < 0:
@@ -69,20 +69,20 @@ class Talk:
 
     async def end(self, topic: str) -> int:
         """The end offset, -1 while there is no leader."""
-        asked = ListOffsetsTopic(topic, [ListOffsetsPartition(0, timestamp=-1)])
-        answer = await self.ask(ListOffsetsRequest(-1, topics=[asked]), 7)
+        list_offsets_topic = ListOffsetsTopic(topic, [ListOffsetsPartition(0, timestamp=-1)])
+        answer = await self.ask(ListOffsetsRequest(-1, topics=[list_offsets_topic]), 7)
         return int(answer.topics[0].partitions[0].offset)
 
-    async def run(self, number: int, asked: Case) -> list[str]:
+    async def run(self, number: int, case: Case) -> list[str]:
         """Return the answers to the batches of a case, and the stored batches."""
         topic = f"rule-{number}"
-        await self.create(topic, asked.configs)
+        await self.create(topic, case.configs)
         lines = []
         now = self.now_ms()
-        for make in asked.batches:
+        for make in case.batches:
             records = memoryview(bytearray(make(now)))
-            (part,) = parts_of(await self.ask(produce_request(topic, (0, records)), asked.version))
-            lines.append(told(part, now))
+            (part,) = parts_of(await self.ask(produce_request(topic, (0, records)), case.version))
+            lines.append(answer_text(part, now))
         stored = await self.fetch(topic)
         return [*lines, *(shown(stored, at, header, now) for at, header in iterate_headers(stored))]
 
@@ -120,13 +120,13 @@ class Talk:
                 topic = f"level-{codec}-{level}"
                 setting = f"compression.{codec}.level"
                 await self.create(topic, {"compression.type": codec, setting: str(level)})
-                made = batch(body, now=self.now_ms(), count=1, latest=0)
-                await self.ask(produce_request(topic, (0, memoryview(bytearray(made)))), NAMED)
+                records = batch(body, now=self.now_ms(), count=1, latest=0)
+                await self.ask(produce_request(topic, (0, memoryview(bytearray(records)))), NAMED)
                 result[f"level {level} of {codec}"] = [f"{len(await self.fetch(topic))} bytes"]
         return result
 
 
-def told(part: Any, now: int) -> str:
+def answer_text(part: Any, now: int) -> str:
     errors = [each.batch_index for each in part.record_errors]
     appended = append_time(part.log_append_time_ms, now)
     listed = f" records {errors}" if errors else ""
@@ -134,11 +134,13 @@ def told(part: Any, now: int) -> str:
     return f"{ErrorCode(part.error_code).name}{listed} {placed}"
 
 
-def read_as(found: Any) -> str:
-    offsets = f"{found.high_watermark} {found.last_stable_offset} {found.log_start_offset}"
-    aborted = found.aborted_transactions
-    code = ErrorCode(found.error_code).name
-    return f"{code} offsets {offsets} aborted {aborted} {len(found.records or b'')} bytes"
+def read_as(partition: Any) -> str:
+    offsets = (
+        f"{partition.high_watermark} {partition.last_stable_offset} {partition.log_start_offset}"
+    )
+    aborted = partition.aborted_transactions
+    code = ErrorCode(partition.error_code).name
+    return f"{code} offsets {offsets} aborted {aborted} {len(partition.records or b'')} bytes"
 
 
 def append_time(timestamp: int, now: int) -> str:

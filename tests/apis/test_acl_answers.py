@@ -1,4 +1,4 @@
-"""What answers show under the standard authorizer: operations, filtered lists, other errors."""
+"""Answers under the standard authorizer: operations, filtered lists, other errors."""
 
 from typing import Any
 

@@ -119,7 +119,7 @@ async def test_cached_metadata_answers_contain_only_topics_that_the_client_may_d
                 named = await parts.in_process.ask(metadata(MINE), principal=who)
                 result.append((sorted(map(str, described(every))), *described(named).values()))
 
-    visible = [one for one in result[4][0] if not one.startswith("__")]
+    visible = [topic for topic in result[4][0] if not topic.startswith("__")]
     assert result[:4] == [([MINE], 0), ([OTHERS], DENIED)] * 2
     assert visible == [MINE, OTHERS]
     assert result[8:] == [([MINE], 0)] * 4
@@ -131,9 +131,9 @@ async def test_a_topic_is_created_only_with_the_permission_to_create_it(
     async with broker() as served:
         parts = served.broker.parts
         parts.authorizer = RuleAuthorizer(
-            lambda operation, one: (
+            lambda operation, resource: (
                 operation is Operation.DESCRIBE
-                or (one.type, one.name) == (ResourceType.TOPIC, MINE)
+                or (resource.type, resource.name) == (ResourceType.TOPIC, MINE)
             )
         )
         first = await served.ask(metadata(MINE, OTHERS, allow_auto_topic_creation=True))
@@ -157,14 +157,14 @@ async def test_authorized_operations_in_responses_are_those_that_the_client_may_
         await served.create_topic(MINE)
         parts = served.broker.parts
         parts.authorizer = RuleAuthorizer(lambda operation, _: operation in allowed)
-        asked = {"include_topic_authorized_operations": True}
-        old = metadata(MINE, **asked, include_cluster_authorized_operations=True)
-        topic = await served.ask(metadata(MINE, **asked))
+        options = {"include_topic_authorized_operations": True}
+        old = metadata(MINE, **options, include_cluster_authorized_operations=True)
+        topic = await served.ask(metadata(MINE, **options))
         cluster = await served.ask(old, 10)
         both = await served.ask(DescribeClusterRequest(include_cluster_authorized_operations=True))
         page = await served.ask(k75.DescribeTopicPartitionsRequest())
         parts.authorizer = ALLOW_ALL
-        again = await served.ask(metadata(MINE, **asked))
+        again = await served.ask(metadata(MINE, **options))
 
     of_cluster = bits({Operation.DESCRIBE, Operation.ALTER})
     assert topic.topics[0].topic_authorized_operations == bits(allowed)
@@ -179,7 +179,7 @@ async def test_describe_topic_partitions_lists_only_authorized_topics(
 ) -> None:
     async with two_topics() as (served, _, _):
         every = await served.ask(k75.DescribeTopicPartitionsRequest())
-        three = [k75.TopicRequest(one) for one in (OTHERS, "none", MINE)]
+        three = [k75.TopicRequest(name) for name in (OTHERS, "none", MINE)]
         named = await served.ask(k75.DescribeTopicPartitionsRequest(three))
         few = await served.ask(k75.DescribeTopicPartitionsRequest(response_partition_limit=1))
 
@@ -189,7 +189,7 @@ async def test_describe_topic_partitions_lists_only_authorized_topics(
     assert (described(few), few.next_cursor) == ({MINE: 0}, None)
 
 
-def wanted(version: int, name: str, topic_id: TopicId) -> str | TopicId:
+def id_or_name(version: int, name: str, topic_id: TopicId) -> str | TopicId:
     return topic_id if version >= 13 else name
 
 
@@ -215,7 +215,10 @@ async def test_produce_writes_only_to_authorized_topics(
             if partition.at.topic in (MINE, OTHERS)
         }
 
-    assert [(one.error_code, one.base_offset) for one in parts_of(answer)] == [(DENIED, -1), (0, 1)]
+    assert [(part.error_code, part.base_offset) for part in parts_of(answer)] == [
+        (DENIED, -1),
+        (0, 1),
+    ]
     assert ends == {MINE: 2, OTHERS: 1}
 
 
@@ -246,7 +249,7 @@ async def test_a_transactional_batch_needs_permission_on_its_transactional_id(
             data = [k00.PartitionProduceData(0, batch(b"x", **fields))]
             topics = [k00.TopicProduceData(MINE, partition_data=data)]
             answer = await served.ask(k00.ProduceRequest(transactional_id, -1, 9, topics), 12)
-            result += [one.error_code for one in parts_of(answer)]
+            result += [part.error_code for part in parts_of(answer)]
 
     assert result[:2] == [code, code]
     assert result[2] != code
@@ -256,8 +259,8 @@ async def test_a_transactional_batch_needs_permission_on_its_transactional_id(
 async def test_fetch_reads_only_authorized_topics(autojump_clock: MockClock, version: int) -> None:
     async with two_topics() as (served, mine, others):
         topics = [
-            fetch_request(wanted(version, *one), 0).topics[0]
-            for one in ((OTHERS, others), (MINE, mine))
+            fetch_request(id_or_name(version, *topic), 0).topics[0]
+            for topic in ((OTHERS, others), (MINE, mine))
         ]
         request = k01.FetchRequest(max_wait_ms=0, min_bytes=1, max_bytes=1 << 20, topics=topics)
         plain = await served.ask(request, version)
@@ -265,7 +268,7 @@ async def test_fetch_reads_only_authorized_topics(autojump_clock: MockClock, ver
         begun = await served.ask(request, version)
         session = {"session_id": begun.session_id, "session_epoch": 1}
         polled = await served.ask(fetch_request(None, **session), version)
-        follower = fetch_request(wanted(version, MINE, mine), 0)
+        follower = fetch_request(id_or_name(version, MINE, mine), 0)
         if version < 15:
             follower.replica_id = 5
         else:
@@ -277,8 +280,8 @@ async def test_fetch_reads_only_authorized_topics(autojump_clock: MockClock, ver
         assert (other.error_code, values_of(other)) == (DENIED, [])
         assert (own.error_code, values_of(own)) == (0, [b"mine"])
     assert begun.session_id
-    assert [one.error_code for one in partitions_of(polled)] == [DENIED, 0]
-    assert [one.error_code for one in partitions_of(denied)] == [DENIED]
+    assert [partition.error_code for partition in partitions_of(polled)] == [DENIED, 0]
+    assert [partition.error_code for partition in partitions_of(denied)] == [DENIED]
 
 
 async def test_a_fetch_session_reads_nothing_after_its_permission_is_revoked(
@@ -307,8 +310,8 @@ async def test_offsets_are_committed_and_fetched_only_with_permission_on_group_a
             for topics in (
                 None,
                 [
-                    k09.OffsetFetchRequestTopics(one, partition_indexes=[0])
-                    for one in (OTHERS, MINE)
+                    k09.OffsetFetchRequestTopics(name, partition_indexes=[0])
+                    for name in (OTHERS, MINE)
                 ],
             )
         ]
@@ -316,7 +319,7 @@ async def test_offsets_are_committed_and_fetched_only_with_permission_on_group_a
         response = await served.ask(k09.OffsetFetchRequest(groups=[foreign, every]), 9)
         told_named = await served.ask(k09.OffsetFetchRequest(groups=[named]), 9)
         old_every = await served.ask(k09.OffsetFetchRequest(MINE, None), 7)
-        two = [k09.OffsetFetchRequestTopic(one, [0]) for one in (OTHERS, MINE)]
+        two = [k09.OffsetFetchRequestTopic(name, [0]) for name in (OTHERS, MINE)]
         old = await served.ask(k09.OffsetFetchRequest(MINE, two), 7)
         old_foreign = await served.ask(k09.OffsetFetchRequest(OTHERS, two), 7)
 
@@ -387,7 +390,7 @@ async def test_a_consumer_group_with_a_hidden_topic_is_not_described(
         topics = [MINE, OTHERS]
         denied = await served.ask(joining(1, **names, subscribed_topic_names=topics), 1)
 
-    assert [(one.error_code, len(one.members)) for one in response.groups] == [
+    assert [(entry.error_code, len(entry.members)) for entry in response.groups] == [
         (DENIED, 0),
         (NO_GROUP, 0),
         (0, 1),
@@ -412,25 +415,25 @@ async def test_a_subscription_regex_matches_only_topics_that_the_member_may_desc
             assert joined.error_code == 0
             assigned = joined.assignment and joined.assignment.topic_partitions
 
-    assert [one.topic_id for one in assigned] == [mine]
+    assert [partitions.topic_id for partitions in assigned] == [mine]
 
 
 async def test_topics_are_authorized_one_by_one_in_create_grow_and_delete(
     autojump_clock: MockClock,
 ) -> None:
     async with two_topics() as (served, mine, others):
-        new = [k19.CreatableTopic(one, 1, 1) for one in ("b", "a", "a")]
+        new = [k19.CreatableTopic(name, 1, 1) for name in ("b", "a", "a")]
         served.broker.parts.authorizer = allow_only(MINE, "b")
-        made = await served.ask(k19.CreateTopicsRequest(new))
-        more = [k37.CreatePartitionsTopic(one, 3, None) for one in (OTHERS, MINE)]
+        creation = await served.ask(k19.CreateTopicsRequest(new))
+        more = [k37.CreatePartitionsTopic(name, 3, None) for name in (OTHERS, MINE)]
         grown = await served.ask(k37.CreatePartitionsRequest(more, 1000))
         named = k20.DeleteTopicsRequest(topic_names=["none", OTHERS, "b"], timeout_ms=1000)
         gone = await served.ask(named, 5)
-        ids = [k20.DeleteTopicState(topic_id=one) for one in (others, mine)]
+        ids = [k20.DeleteTopicState(topic_id=topic_id) for topic_id in (others, mine)]
         by_id = await served.ask(k20.DeleteTopicsRequest(topics=ids, timeout_ms=1000))
         topics = set(served.broker.metadata.image.topics)
 
-    assert {topic.name: topic.error_code for topic in made.topics} == {"b": 0, "a": 42}
+    assert {topic.name: topic.error_code for topic in creation.topics} == {"b": 0, "a": 42}
     assert [result.error_code for result in grown.results] == [DENIED, 0]
     assert [response.error_code for response in gone.responses] == [DENIED, DENIED, 0]
     assert [(response.name, response.error_code) for response in by_id.responses] == [
@@ -465,7 +468,7 @@ async def test_a_topic_is_deleted_by_id_without_the_permission_to_describe_it(
 ) -> None:
     async with two_topics() as (served, _, others):
         served.broker.parts.authorizer = RuleAuthorizer(
-            lambda operation, one: operation is Operation.DELETE and one.name == OTHERS
+            lambda operation, resource: operation is Operation.DELETE and resource.name == OTHERS
         )
         both = [k20.DeleteTopicState(OTHERS), k20.DeleteTopicState(topic_id=others)]
         gone = await served.ask(k20.DeleteTopicsRequest(topics=both, timeout_ms=1000))
@@ -497,7 +500,7 @@ async def test_settings_are_described_and_changed_only_for_authorized_resources(
     topic, group = ConfigResourceType.TOPIC, ConfigResourceType.GROUP
     resources = [(topic, OTHERS), (topic, MINE), (group, OTHERS), (ConfigResourceType.BROKER, "1")]
     async with two_topics() as (served, _, _):
-        told = await served.ask(
+        descriptions = await served.ask(
             k32.DescribeConfigsRequest(
                 [k32.DescribeConfigsResource(*resource) for resource in resources]
             )
@@ -510,7 +513,7 @@ async def test_settings_are_described_and_changed_only_for_authorized_resources(
         )
         configs = set(served.broker.metadata.image.configs)
 
-    assert [(result.error_code, bool(result.configs)) for result in told.results] == [
+    assert [(result.error_code, bool(result.configs)) for result in descriptions.results] == [
         (DENIED, False),
         (0, True),
         (NO_GROUP, False),

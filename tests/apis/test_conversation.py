@@ -1,4 +1,4 @@
-"""What Apache Kafka 4.4 has said to the same requests, in the same order."""
+"""Answers of Apache Kafka 4.4 to the same requests, in the same order."""
 
 import pytest
 from trio.testing import MockClock

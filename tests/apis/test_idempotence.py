@@ -43,7 +43,7 @@ async def send(
     return await produce(served, topic, records, version=version, acks=-1)
 
 
-async def known(served: ServedBroker) -> list[int]:
+async def producer_ids(served: ServedBroker) -> list[int]:
     request = DescribeProducersRequest([TopicRequest("t", [0])])
     (row,) = (await served.ask(request, 0)).topics
     return [producer.producer_id for producer in row.partitions[0].active_producers]
@@ -58,8 +58,8 @@ async def test_sequences_epochs_and_duplicate_batches_are_checked_in_every_versi
         topic = topic_id if version >= IDS_SINCE else "t"
 
         async def answer(sequence: int, **fields: int) -> tuple[int, int]:
-            made = await send(served, sequence, topic=topic, version=version, **fields)
-            return made.error_code, made.base_offset
+            response = await send(served, sequence, topic=topic, version=version, **fields)
+            return response.error_code, response.base_offset
 
         out_of_order = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
         assert [await answer(2 * number) for number in range(6)] == [
@@ -99,8 +99,8 @@ async def test_sequence_numbers_wrap_from_the_maximum_to_zero(autojump_clock: Mo
     async with broker() as served:
         await served.create_topic("t")
         for sequence, offset in ((LAST - 2, 0), (LAST, 2), (1, 4), (3, 6)):
-            made = await send(served, sequence)
-            assert (made.error_code, made.base_offset) == (0, offset)
+            response = await send(served, sequence)
+            assert (response.error_code, response.base_offset) == (0, offset)
         assert (await send(served, LAST)).base_offset == 2
         assert (await send(served, 4)).error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
@@ -136,9 +136,9 @@ async def test_acknowledged_batches_are_recognized_as_duplicates_after_a_power_l
         async with served_broker(world, settings) as served:
             await served.create_topic("t")
             while True:
-                made = await send(served, 2 * len(offsets), count=2)
-                assert made.error_code == 0
-                offsets[2 * len(offsets)] = made.base_offset
+                response = await send(served, 2 * len(offsets), count=2)
+                assert response.error_code == 0
+                offsets[2 * len(offsets)] = response.base_offset
 
     await run_until_crash(world, life, 1.0, kept=0.0)
     world = world.universe.machine(world.name)
@@ -162,14 +162,14 @@ async def test_an_idle_producer_expires_and_may_start_at_any_sequence(
         now = served.broker.logs.now_ms()
         await send(served, 0, timestamp=now)
         await trio.sleep(58)
-        assert await known(served) == [PRODUCER]
+        assert await producer_ids(served) == [PRODUCER]
         assert (await send(served, 7)).error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
         await trio.sleep(3)
 
-        assert await known(served) == []
-        made = await send(served, 7, timestamp=served.broker.logs.now_ms())
-        assert (made.error_code, made.base_offset) == (0, 2)
+        assert await producer_ids(served) == []
+        response = await send(served, 7, timestamp=served.broker.logs.now_ms())
+        assert (response.error_code, response.base_offset) == (0, 2)
 
 
 async def test_a_producer_that_expired_while_the_broker_was_down_is_dropped_at_start(
@@ -180,12 +180,12 @@ async def test_a_producer_that_expired_while_the_broker_was_down_is_dropped_at_s
     async with served_broker(world, settings) as served:
         await served.create_topic("t")
         await send(served, 0, timestamp=served.broker.logs.now_ms())
-        assert await known(served) == [PRODUCER]
+        assert await producer_ids(served) == [PRODUCER]
 
     await trio.sleep(61)
 
     async with served_broker(world, settings) as served:
-        assert await known(served) == []
+        assert await producer_ids(served) == []
         assert (await send(served, 9)).error_code == 0
 
 

@@ -19,11 +19,11 @@ UNKNOWN = [-128, -1, 2, 127]
 async def test_list_offsets_with_an_unknown_isolation_level_answers_unknown_server_error(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, level: int
 ) -> None:
-    asked = ListOffsetsTopic("t", partitions=[ListOffsetsPartition(0, timestamp=-1)])
+    list_offsets_topic = ListOffsetsTopic("t", partitions=[ListOffsetsPartition(0, timestamp=-1)])
     async with broker() as served:
         await served.create_topic("t")
         for version in stable(ListOffsetsRequest)[1:]:  # from version 2 on it has a level
-            request = ListOffsetsRequest(-1, level, topics=[asked])
+            request = ListOffsetsRequest(-1, level, topics=[list_offsets_topic])
             (topic,) = (await served.ask(request, version)).topics
             assert codes(topic.partitions) == [ErrorCode.UNKNOWN_SERVER_ERROR]
 

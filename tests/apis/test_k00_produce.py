@@ -57,8 +57,8 @@ UNKNOWN_ID = b"?" * 16
 
 
 async def end_offset(served: ServedBroker, topic: str = "t", partition: int = 0) -> int:
-    asked = ListOffsetsTopic(topic, [ListOffsetsPartition(partition, timestamp=-1)])
-    answer = await served.ask(ListOffsetsRequest(-1, topics=[asked]))
+    list_offsets_topic = ListOffsetsTopic(topic, [ListOffsetsPartition(partition, timestamp=-1)])
+    answer = await served.ask(ListOffsetsRequest(-1, topics=[list_offsets_topic]))
     return int(answer.topics[0].partitions[0].offset)
 
 
@@ -174,8 +174,8 @@ async def test_a_request_with_many_partitions_is_served_in_steps(
     async with broker() as served:
         count = 2 * MANY
         await served.create_topic("t", partitions=count)
-        asked = [(number, batch(b"%d" % number)) for number in range(count + 1)]
-        answer = await served.ask(produce_request("t", *asked, acks=acks), IDS_SINCE - 1)
+        batches = [(number, batch(b"%d" % number)) for number in range(count + 1)]
+        answer = await served.ask(produce_request("t", *batches, acks=acks), IDS_SINCE - 1)
 
         parts = parts_of(answer)
         assert [part.index for part in parts] == list(range(count + 1))
@@ -359,19 +359,23 @@ async def test_zstd_is_accepted_since_version_7(autojump_clock: MockClock, versi
     assert part.error_code == (ErrorCode.NONE if version >= 7 else unsupported)
 
 
-@pytest.mark.parametrize("wanted", ["uncompressed", "gzip", "snappy", "lz4", "zstd", "producer"])
+@pytest.mark.parametrize(
+    "compression", ["uncompressed", "gzip", "snappy", "lz4", "zstd", "producer"]
+)
 async def test_batches_are_recompressed_to_the_compression_type_of_their_topic(
-    autojump_clock: MockClock, wanted: str
+    autojump_clock: MockClock, compression: str
 ) -> None:
     kept = {"uncompressed": Codec.NONE, "producer": Codec.GZIP}
     async with broker() as served:
-        await served.create_topic("t", configs={"compression.type": wanted})
+        await served.create_topic("t", configs={"compression.type": compression})
         await produce(served, "t", batch(b"a" * 500, b"b", codec=Codec.GZIP))
         assert await write(served, "t", b"next") == 2
         result = await fetch(served, "t")
 
     _, header = next(iterate_headers(memoryview(bytes(result.records))))
-    assert header.codec is kept.get(wanted, Codec[wanted.upper()] if wanted not in kept else None)
+    assert header.codec is kept.get(
+        compression, Codec[compression.upper()] if compression not in kept else None
+    )
     assert values_of(result) == [b"a" * 500, b"b", b"next"]
 
 
@@ -639,11 +643,11 @@ async def test_not_leader_errors_contain_the_current_leader_since_version_10(
         assert part.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
         leader = (part.current_leader.leader_id, part.current_leader.leader_epoch)
         assert leader == ((7, 5) if version >= 10 else (-1, -1))
-    told = [
+    endpoints = [
         (endpoint.node_id, endpoint.host, endpoint.port, endpoint.rack)
         for endpoint in answer.node_endpoints
     ]
-    assert told == ([(7, "there", 9999, "r")] if version >= 10 else [])
+    assert endpoints == ([(7, "there", 9999, "r")] if version >= 10 else [])
 
 
 class TestSlowDirectory:
@@ -662,12 +666,12 @@ class TestSlowDirectory:
         async with served_broker(world, {"log.dirs": "/a,/b"}) as served:
             await served.create_topic("t", configs=configs)
             await served.create_topic("other")
-            one, other = (served.broker.replicas.partition(name, 0) for name in ("t", "other"))
-            assert one.log is not None
-            assert other.log is not None
-            assert one.log.latency is not other.log.latency
-            now = one.log.latency.elapsed()
-            one.log.latency.took_long(now - 1, now)
+            first, second = (served.broker.replicas.partition(name, 0) for name in ("t", "other"))
+            assert first.log is not None
+            assert second.log is not None
+            assert first.log.latency is not second.log.latency
+            now = first.log.latency.elapsed()
+            first.log.latency.took_long(now - 1, now)
             world.universe.fault = fault_on("append", stall_s, "/t-0/00000000000000000000.log")
             yield served, world
             world.universe.fault = fault_on("none", None)
@@ -782,7 +786,7 @@ class TestSlowDirectory:
 
     @classmethod
     async def stop(cls, stall_s: float, **settings: str) -> list[PartitionProduceResponse]:
-        """What four clients are told whose appends are queued when the broker stops."""
+        """Answers to four clients whose appends are queued when the broker stops."""
         parts: list[PartitionProduceResponse] = []
         world = simulated_world()
         async with trio.open_nursery() as nursery:

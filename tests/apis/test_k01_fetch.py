@@ -154,8 +154,10 @@ class TestLeaderEpochs:
             epoch = partition.leader_epoch
 
             right, newer = [
-                await fetch(served, topic, at(0, current_leader_epoch=one), version=version)
-                for one in (epoch, epoch + 1)
+                await fetch(
+                    served, topic, at(0, current_leader_epoch=current_epoch), version=version
+                )
+                for current_epoch in (epoch, epoch + 1)
             ]
             assert codes([right, newer]) == [0, ErrorCode.UNKNOWN_LEADER_EPOCH]
 
@@ -174,11 +176,11 @@ class TestLeaderEpochs:
         assert part.error_code == ErrorCode.FENCED_LEADER_EPOCH
         leader = (part.current_leader.leader_id, part.current_leader.leader_epoch)
         assert leader == ((7, 5) if version >= 12 else (-1, -1))
-        told = [
+        endpoints = [
             (endpoint.node_id, endpoint.host, endpoint.port, endpoint.rack)
             for endpoint in answer.node_endpoints
         ]
-        assert told == ([(7, "there", 9999, "r")] if version >= 16 else [])
+        assert endpoints == ([(7, "there", 9999, "r")] if version >= 16 else [])
 
     async def test_an_older_leader_epoch_in_the_request_is_fenced(
         self, autojump_clock: MockClock
@@ -464,7 +466,7 @@ def test_ranges_of_a_wide_response_that_is_not_finished_are_released() -> None:
     released: list[int] = []
 
     class Range:
-        left = 10
+        remaining: int = 10
 
         def __init__(self, number: int) -> None:
             self.number = number

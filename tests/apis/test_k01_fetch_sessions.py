@@ -56,7 +56,7 @@ async def poll(
     return await served.ask(request, version)
 
 
-def told(answer: FetchResponse) -> dict[int, list[bytes | None]]:
+def values_by_partition(answer: FetchResponse) -> dict[int, list[bytes | None]]:
     """By partition what it gave."""
     assert answer.error_code == 0
     return {part.partition_index: values_of(part) for part in partitions_of(answer)}
@@ -73,14 +73,14 @@ async def test_the_first_response_has_all_partitions_and_later_responses_only_ch
         first = await poll(served, 0, 0, 0, 0, 0, topic=topic, version=version)
         session = first.session_id
         assert session > 0
-        assert told(first) == {0: [b"a"], 1: [], 2: []}
+        assert values_by_partition(first) == {0: [b"a"], 1: [], 2: []}
 
         second = await poll(served, session, 1, 1, topic=topic, version=version)
-        assert (second.session_id, told(second)) == (session, {})
+        assert (second.session_id, values_by_partition(second)) == (session, {})
 
         await produce(served, "t", batch(b"b"), partition=2)
         third = await poll(served, session, 2, topic=topic, version=version)
-        assert told(third) == {2: [b"b"]}
+        assert values_by_partition(third) == {2: [b"b"]}
 
 
 @pytest.mark.parametrize("version", [4, 6])
@@ -104,7 +104,7 @@ async def test_an_incremental_fetch_waits_for_records_of_its_session_partitions(
 
             async def read() -> None:
                 answer = await poll(served, session, 1, max_wait_ms=5000)
-                assert told(answer) == {1: [b"a"]}
+                assert values_by_partition(answer) == {1: [b"a"]}
 
             nursery.start_soon(read)
             await trio.sleep(1)
@@ -123,7 +123,7 @@ async def test_a_forgotten_partition_is_not_returned_any_more(
         for partition in (0, 1):
             await produce(served, "t", batch(b"a"), partition=partition)
 
-        assert told(await poll(served, session, 2)) == {1: [b"a"]}
+        assert values_by_partition(await poll(served, session, 2)) == {1: [b"a"]}
 
 
 async def test_a_partition_added_to_a_session_is_returned(autojump_clock: MockClock) -> None:
@@ -132,7 +132,7 @@ async def test_a_partition_added_to_a_session_is_returned(autojump_clock: MockCl
         await produce(served, "t", batch(b"a"), partition=1)
         session = (await poll(served, 0, 0, 0)).session_id
 
-        assert told(
+        assert values_by_partition(
             await poll(
                 served, session, 1, FetchPartition(1, fetch_offset=0, partition_max_bytes=1 << 20)
             )
@@ -181,7 +181,7 @@ async def test_a_full_fetch_closes_the_session_named_in_its_request(
         old = (await poll(served, 0, 0, 0)).session_id
         new = await poll(served, old, epoch, 0)
 
-        assert told(new) == {0: []}
+        assert values_by_partition(new) == {0: []}
         assert (new.session_id != 0) == (epoch == 0)
         assert len(served.broker[SessionCache]) == sessions
         after = await poll(served, old, 1)
@@ -196,7 +196,7 @@ async def test_a_fetch_is_served_without_a_session_when_the_session_cache_is_ful
         assert (await poll(served, 0, 0, 0)).session_id != 0
 
         second = await poll(served, 0, 0, 0)
-        assert (second.session_id, told(second)) == (0, {0: []})
+        assert (second.session_id, values_by_partition(second)) == (0, {0: []})
 
 
 async def test_a_topic_id_in_a_session_of_topic_names_is_refused(autojump_clock: MockClock) -> None:
@@ -234,7 +234,7 @@ async def test_after_a_topic_is_recreated_a_session_by_id_fails_and_a_session_by
 
         gone = await poll(served, by_id, 1, version=13)
         assert codes(partitions_of(gone)) == [ErrorCode.UNKNOWN_TOPIC_ID]
-        assert told(await poll(served, by_name, 1)) == {0: [b"new"]}
+        assert values_by_partition(await poll(served, by_name, 1)) == {0: [b"new"]}
 
 
 async def test_a_partition_that_returned_records_is_served_last_in_the_next_fetch(
@@ -247,5 +247,5 @@ async def test_a_partition_that_returned_records_is_served_last_in_the_next_fetc
         first = await poll(served, 0, 0, 0, 0, max_bytes=1)
         second = await poll(served, first.session_id, 1, max_bytes=1)
 
-        assert told(first) == {0: [b"0"], 1: []}
-        assert told(second) == {1: [b"1"]}
+        assert values_by_partition(first) == {0: [b"0"], 1: []}
+        assert values_by_partition(second) == {1: [b"1"]}

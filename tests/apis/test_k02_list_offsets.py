@@ -65,7 +65,7 @@ async def fill(served: ServedBroker) -> None:
         assert (await produce(served, "t", sent)).error_code == 0
 
 
-FOUND = [
+OFFSETS = [
     (LATEST, 5, -1),
     (EARLIEST, 0, -1),
     (LARGEST_TIME, 2, NOW_MS + 30_000),
@@ -86,7 +86,7 @@ async def test_each_timestamp_finds_its_offset_in_every_version(
 ) -> None:
     async with broker() as served:
         await fill(served)
-        for timestamp, offset, result in FOUND:
+        for timestamp, offset, result in OFFSETS:
             answer = await find(served, timestamp, version)
 
             if version < SINCE.get(timestamp, 1):

@@ -64,9 +64,9 @@ async def test_brokers_and_partitions_are_described_in_every_version(
         answer = await find(served, version, "t", "__consumer_offsets")
         port, cluster = served.broker.endpoint.port, served.broker.metadata.image.cluster_id
 
-    (one,) = answer.brokers
-    assert (one.node_id, one.host, one.port) == (1, "127.0.0.1", port)
-    assert one.rack == ("r1" if version >= 1 else None)
+    (node,) = answer.brokers
+    assert (node.node_id, node.host, node.port) == (1, "127.0.0.1", port)
+    assert node.rack == ("r1" if version >= 1 else None)
     assert answer.cluster_id == (cluster if version >= 2 else None)
     assert answer.controller_id == (1 if version >= 1 else -1)
     assert answer.error_code == 0
@@ -277,8 +277,8 @@ class TestOperations:
         cluster = {"include_cluster_authorized_operations": True} if version <= 10 else {}
         async with broker() as served:
             await served.create_topic("t")
-            asked = named("t", "none", include_topic_authorized_operations=True, **cluster)
-            answer = await served.ask(asked, version)
+            request = named("t", "none", include_topic_authorized_operations=True, **cluster)
+            answer = await served.ask(request, version)
             silent = await served.ask(named("t"), version)
 
         there, gone = answer.topics
@@ -286,8 +286,8 @@ class TestOperations:
             OF_TOPIC,
             OF_TOPIC,  # of a topic that could be created, as in Kafka
         )
-        told = OF_CLUSTER if version <= 10 else NOT_ASKED
-        assert answer.cluster_authorized_operations == told
+        operations = OF_CLUSTER if version <= 10 else NOT_ASKED
+        assert answer.cluster_authorized_operations == operations
         assert silent.topics[0].topic_authorized_operations == NOT_ASKED
         assert silent.cluster_authorized_operations == NOT_ASKED
 
@@ -300,7 +300,7 @@ async def test_brokers_have_the_endpoints_of_the_listener_that_received_the_requ
         for name in ("ONE", "TWO", "ONE"):
             async with served.connect(name) as client:
                 answer = await client.ask(named("t"), 13)
-                ports = [one.port for one in answer.brokers]
+                ports = [node.port for node in answer.brokers]
                 assert ports == [served.broker.endpoints[name].port]
 
 
@@ -345,7 +345,7 @@ async def test_the_leader_on_another_broker_is_described_with_its_address(
         await lead_elsewhere(served)
         answer = await served.ask(named("t"), 13)
 
-    assert [(one.node_id, one.host, one.rack) for one in answer.brokers] == [
+    assert [(node.node_id, node.host, node.rack) for node in answer.brokers] == [
         (1, "127.0.0.1", None),
         (7, "there", "r"),
     ]

@@ -122,13 +122,11 @@ async def test_cached_answers_match_topic_and_partitions_of_each_request(
         for version in (8, 9, 8, 10):
             for topic in ("t", "u"):
                 for numbers in ((0,), (1,), (1, 0)):
-                    asked = commits(*map(part, numbers), topic=topic, topic_id=ids[topic])
-                    answer = await served.ask(OffsetCommitRequest("g", topics=[asked]), version)
+                    commit = commits(*map(part, numbers), topic=topic, topic_id=ids[topic])
+                    answer = await served.ask(OffsetCommitRequest("g", topics=[commit]), version)
 
-                    (told,) = answer.topics
-                    assert (
-                        topic == told.name if version < IDS_SINCE else ids[topic] == told.topic_id
-                    )
+                    (row,) = answer.topics
+                    assert topic == row.name if version < IDS_SINCE else ids[topic] == row.topic_id
                     assert codes(answer) == [[(number, 0) for number in numbers]]
 
 
@@ -189,7 +187,7 @@ async def test_lagging_replicas_make_the_coordinator_unavailable(
 async def test_a_waiting_commit_is_answered_not_coordinator_when_the_broker_stops(
     autojump_clock: MockClock,
 ) -> None:
-    told = []
+    answers = []
     async with (
         trio.open_nursery() as nursery,
         broker({"controlled.shutdown.enable": "false"}) as served,
@@ -201,19 +199,19 @@ async def test_a_waiting_commit_is_answered_not_coordinator_when_the_broker_stop
         async def wait() -> None:
             request = OffsetCommitRequest("g", topics=[commits(part(0))])
             async with connected(served.broker.world, served.broker.endpoint) as client:
-                told.append(await client.ask(request, 9))
+                answers.append(await client.ask(request, 9))
 
         nursery.start_soon(wait)
         await trio.sleep(0.1)
 
-    assert [codes(answer) for answer in told] == [[[(0, ErrorCode.NOT_COORDINATOR)]]]
+    assert [codes(answer) for answer in answers] == [[[(0, ErrorCode.NOT_COORDINATOR)]]]
 
 
 @pytest.mark.parametrize("count", [1, 250])
 async def test_a_waiting_commit_is_answered_when_its_records_are_committed(
     autojump_clock: MockClock, count: int
 ) -> None:
-    told = []
+    answers = []
     async with broker() as served:
         await served.create_topic("t", count)
         await served.serve_groups("g")
@@ -221,19 +219,19 @@ async def test_a_waiting_commit_is_answered_when_its_records_are_committed(
 
         async def wait() -> None:
             request = OffsetCommitRequest("g", topics=[commits(*map(part, range(count)))])
-            told.append(codes(await served.ask(request, 9)))
+            answers.append(codes(await served.ask(request, 9)))
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(wait)
             await trio.sleep(0.1)
-            assert told == []
+            assert answers == []
             number = served.broker.groups.topic.partition_of("g")
             partition = served.broker.replicas.partition("__consumer_offsets", number)
             partition.isr = (NodeId(1),)
             partition.advance()
             partition.changed(partition)
 
-    assert told == [[[(number, 0) for number in range(count)]]]
+    assert answers == [[[(number, 0) for number in range(count)]]]
 
 
 def let_follow(served: ServedBroker, group: str) -> None:

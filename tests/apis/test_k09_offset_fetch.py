@@ -37,7 +37,7 @@ def asking(
     return OffsetFetchRequest(groups=groups, require_stable=stable)
 
 
-def told(answer: OffsetFetchResponse) -> dict[tuple[str, bytes, int], tuple[int, str, int]]:
+def offsets_of(answer: OffsetFetchResponse) -> dict[tuple[str, bytes, int], tuple[int, str, int]]:
     """Offset, metadata and error by topic and partition, of one group."""
     if answer.groups:
         (group,) = answer.groups
@@ -68,7 +68,7 @@ async def test_a_committed_offset_is_returned_and_minus_1_for_a_partition_withou
         answer = await served.ask(asking(version, 1, 2, topic_id=topic_id), version)
 
     key = ("", topic_id) if version >= IDS_SINCE else ("t", bytes(16))
-    assert told(answer) == {(*key, 1): (7, "m", 0), (*key, 2): (-1, "", 0)}
+    assert offsets_of(answer) == {(*key, 1): (7, "m", 0), (*key, 2): (-1, "", 0)}
 
 
 @pytest.mark.parametrize("version", stable(OffsetFetchRequest)[ALL_SINCE - 1 :])
@@ -90,7 +90,10 @@ async def test_all_offsets_of_a_group_are_returned_without_a_list_of_topics(
         keys = [("", ids[0], 1), ("", ids[1], 0)]
     else:
         keys = [("t", bytes(16), 1), ("u", bytes(16), 0)]
-    assert {key: offset for key, (offset, *_) in told(answer).items()} == {keys[0]: 7, keys[1]: 8}
+    assert {key: offset for key, (offset, *_) in offsets_of(answer).items()} == {
+        keys[0]: 7,
+        keys[1]: 8,
+    }
 
 
 async def test_many_groups_are_answered_in_the_order_of_the_request(
@@ -145,8 +148,8 @@ async def test_a_fetch_of_stable_offsets_fails_while_a_transaction_is_pending(
         plain = await served.ask(asking(version, 0), version)
 
     code = ErrorCode.UNSTABLE_OFFSET_COMMIT
-    assert list(told(unstable).values()) == [(-1, "", code)]
-    assert list(told(plain).values()) == [(7, "m", 0)]
+    assert list(offsets_of(unstable).values()) == [(-1, "", code)]
+    assert list(offsets_of(plain).values()) == [(7, "m", 0)]
 
 
 @pytest.mark.parametrize("version", stable(OffsetFetchRequest))
@@ -179,7 +182,7 @@ async def test_many_partitions_are_committed_and_fetched(
 
     codes = [partition.error_code for partition in answer.topics[0].partitions]
     assert codes == [0] * count + [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
-    assert [offset for offset, *_ in told(result).values()] == list(range(count))
+    assert [offset for offset, *_ in offsets_of(result).values()] == list(range(count))
 
 
 async def test_a_group_named_repeatedly_is_answered_once_with_all_its_requested_partitions(

@@ -141,7 +141,7 @@ def answer_walk(answer: DescribeTreeResponse) -> list[tuple[int, Node]]:
 
 
 @pytest.mark.parametrize(
-    ("path", "found"),
+    ("path", "count"),
     [
         (None, 6),
         ("", 6),
@@ -154,12 +154,12 @@ def answer_walk(answer: DescribeTreeResponse) -> list[tuple[int, Node]]:
     ],
 )
 async def test_a_request_with_a_path_returns_the_subtree_of_its_node(
-    autojump_clock: MockClock, path: str | None, found: int
+    autojump_clock: MockClock, path: str | None, count: int
 ) -> None:
     async with asking(small_tree()) as client:
         answer = await ask(client, path)
 
-    assert len(answer.rows) == found
+    assert len(answer.rows) == count
     assert answer.rows[0].depth == 0
     assert (path or "broker-1").endswith(answer.rows[0].name)
 
@@ -186,15 +186,15 @@ async def test_an_unknown_path_is_answered_with_an_error_message(
         assert len((await ask(client)).rows) == 6
 
 
-@pytest.mark.parametrize(("depth", "found"), [(0, 1), (1, 3), (2, 5), (3, 6), (-1, 6)])
+@pytest.mark.parametrize(("depth", "count"), [(0, 1), (1, 3), (2, 5), (3, 6), (-1, 6)])
 async def test_depth_is_counted_from_the_requested_node(
-    autojump_clock: MockClock, depth: int, found: int
+    autojump_clock: MockClock, depth: int, count: int
 ) -> None:
     async with asking(small_tree()) as client:
         answer = await ask(client, None, depth)
         below = await ask(client, "plane data", 1)
 
-    assert (len(answer.rows), answer.truncated) == (found, False)
+    assert (len(answer.rows), answer.truncated) == (count, False)
     assert [row.name for row in below.rows] == [
         "plane data",
         "listener A://[::1]:1",
@@ -203,16 +203,16 @@ async def test_depth_is_counted_from_the_requested_node(
 
 
 @pytest.mark.parametrize(
-    ("most", "found", "truncated"),
+    ("most", "count", "truncated"),
     [(0, 0, True), (1, 1, True), (5, 5, True), (6, 6, False), (7, 6, False), (-1, 6, False)],
 )
 async def test_an_answer_cut_at_the_requested_maximum_is_marked_truncated(
-    autojump_clock: MockClock, most: int, found: int, truncated: bool
+    autojump_clock: MockClock, most: int, count: int, truncated: bool
 ) -> None:
     async with asking(small_tree()) as client:
         answer = await ask(client, None, -1, most)
 
-    assert (len(answer.rows), answer.truncated) == (found, truncated)
+    assert (len(answer.rows), answer.truncated) == (count, truncated)
 
 
 async def test_an_answer_has_at_most_the_maximum_number_of_rows(autojump_clock: MockClock) -> None:
@@ -239,7 +239,7 @@ async def test_other_tasks_run_between_slices_of_a_walk(autojump_clock: MockCloc
         await ask(client)
 
     assert len(passes) == 10 * SLICE
-    assert max(passes.count(one) for one in set(passes)) <= SLICE
+    assert max(passes.count(turn) for turn in set(passes)) <= SLICE
 
 
 async def test_version_1_without_kinds_answers_as_version_0(
@@ -250,7 +250,7 @@ async def test_version_1_without_kinds_answers_as_version_0(
 
 
 @pytest.mark.parametrize(
-    ("kinds", "found"),
+    ("kinds", "nodes"),
     [
         (["task"], [(0, "broker-1"), (1, "scheduler")]),
         (
@@ -272,12 +272,12 @@ async def test_version_1_without_kinds_answers_as_version_0(
     ],
 )
 async def test_a_request_for_kinds_returns_matching_nodes_and_their_ancestors(
-    autojump_clock: MockClock, kinds: list[str], found: list[tuple[int, str]]
+    autojump_clock: MockClock, kinds: list[str], nodes: list[tuple[int, str]]
 ) -> None:
     async with asking(small_tree()) as client:
         answer = await ask_kinds(client, *kinds)
 
-    assert names(answer) == found
+    assert names(answer) == nodes
     assert not answer.truncated
 
 
@@ -314,7 +314,7 @@ async def test_figures_of_skipped_nodes_are_not_read(autojump_clock: MockClock) 
 
 
 @pytest.mark.parametrize(
-    ("path", "depth", "found"),
+    ("path", "depth", "nodes"),
     [
         ("plane data", -1, ["plane data", "listener A://[::1]:1", "processor-0"]),
         ("plane data", 1, ["plane data"]),
@@ -325,26 +325,26 @@ async def test_figures_of_skipped_nodes_are_not_read(autojump_clock: MockClock) 
     ],
 )
 async def test_kinds_are_searched_below_the_path_down_to_the_requested_depth(
-    autojump_clock: MockClock, path: str | None, depth: int, found: list[str]
+    autojump_clock: MockClock, path: str | None, depth: int, nodes: list[str]
 ) -> None:
     async with asking(small_tree()) as client:
         answer = await ask_kinds(client, "selector", path=path, depth=depth)
 
-    assert [row.name for row in answer.rows] == found
-    assert [row.depth for row in answer.rows] == list(range(len(found)))
+    assert [row.name for row in answer.rows] == nodes
+    assert [row.depth for row in answer.rows] == list(range(len(nodes)))
 
 
 @pytest.mark.parametrize(
-    ("most", "found", "truncated"),
+    ("most", "count", "truncated"),
     [(0, 0, True), (1, 1, True), (2, 2, True), (3, 3, False), (4, 3, False), (-1, 3, False)],
 )
 async def test_skipped_nodes_do_not_mark_an_answer_truncated(
-    autojump_clock: MockClock, most: int, found: int, truncated: bool
+    autojump_clock: MockClock, most: int, count: int, truncated: bool
 ) -> None:
     async with asking(small_tree()) as client:
         answer = await ask_kinds(client, "channel", most=most)
 
-    assert (len(answer.rows), answer.truncated) == (found, truncated)
+    assert (len(answer.rows), answer.truncated) == (count, truncated)
 
 
 async def test_the_row_limit_counts_only_returned_rows(autojump_clock: MockClock) -> None:
@@ -397,8 +397,8 @@ async def test_other_tasks_run_while_nodes_are_skipped(
 
     assert len(walked) == 40 * PASSED
     assert len(answer.rows) - 1 == len(written) == (4 * PASSED if every else 0)
-    assert max(written.count(one) for one in {0, *written}) <= SLICE
-    assert max(walked.count(one) for one in set(walked)) <= PASSED + SLICE
+    assert max(written.count(turn) for turn in {0, *written}) <= SLICE
+    assert max(walked.count(turn) for turn in set(walked)) <= PASSED + SLICE
 
 
 async def test_a_node_with_failing_figures_does_not_hide_other_nodes(
@@ -618,6 +618,6 @@ def figure_of(name: str, value: float | str | bool | None) -> TreeFigure:
 def test_encode_row_gives_the_same_bytes_as_the_message_encoder(
     depth: int, name: str, figures: dict[str, float | str | bool | None]
 ) -> None:
-    row = TreeRow(depth, "part", name, [figure_of(*one) for one in figures.items()])
+    row = TreeRow(depth, "part", name, [figure_of(*item) for item in figures.items()])
 
     assert encode_row(depth, Node(name, "part", lambda: figures)) == to_bytes(row, 0)

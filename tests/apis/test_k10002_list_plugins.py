@@ -15,13 +15,13 @@ from trio_kafka.testing.simulation import simulated_world
 async def test_plugins_are_listed_with_secret_settings_hidden(autojump_clock: MockClock) -> None:
     settings = {"plugin.echo.token": "hunter2", "plugin.echo.policy": "restart"}
     async with served_broker(simulated_world(), settings, plugins=[echo]) as served:
-        [one] = (await served.ask(ListPluginsRequest())).plugins
+        [row] = (await served.ask(ListPluginsRequest())).plugins
 
-    assert (one.name, one.doc, one.state) == ("echo", "Answers what it was sent.", "ready")
-    assert (one.policy, one.order, one.generation, one.error) == ("restart", 100, 1, None)
-    assert one.contributions == ["api:Echo(10200)"]
-    assert PluginSetting("token", "(hidden)") in one.settings
-    assert one.since_ms > 0
+    assert (row.name, row.doc, row.state) == ("echo", "Answers what it was sent.", "ready")
+    assert (row.policy, row.order, row.generation, row.error) == ("restart", 100, 1, None)
+    assert row.contributions == ["api:Echo(10200)"]
+    assert PluginSetting("token", "(hidden)") in row.settings
+    assert row.since_ms > 0
 
 
 async def test_a_named_plugin_is_listed_alone_and_an_unknown_name_is_an_error(
@@ -31,7 +31,7 @@ async def test_a_named_plugin_is_listed_alone_and_an_unknown_name_is_an_error(
         result = await served.ask(ListPluginsRequest("echo"))
         missing = await served.ask(ListPluginsRequest("ecko"))
 
-    assert [one.name for one in result.plugins] == ["echo"]
+    assert [row.name for row in result.plugins] == ["echo"]
     assert missing.error_code == ErrorCode.RESOURCE_NOT_FOUND
     assert missing.error_message == "no plugin 'ecko'"
     assert missing.plugins == []
@@ -40,10 +40,10 @@ async def test_a_named_plugin_is_listed_alone_and_an_unknown_name_is_an_error(
 async def test_a_failed_plugin_is_listed_with_its_error(autojump_clock: MockClock) -> None:
     settings = {"plugin.echo.max.length": "0"}
     async with served_broker(simulated_world(), settings, plugins=[echo]) as served:
-        [one] = (await served.ask(ListPluginsRequest())).plugins
+        [row] = (await served.ask(ListPluginsRequest())).plugins
 
-    assert (one.state, one.failures, one.generation) == ("failed", 1, 0)
-    assert "0 is too small" in one.error
+    assert (row.state, row.failures, row.generation) == ("failed", 1, 0)
+    assert "0 is too small" in row.error
 
 
 async def test_failed_requests_of_a_plugin_are_counted_over_all_generations(

@@ -61,7 +61,7 @@ async def test_a_parked_request_is_described_with_its_client_and_what_it_waits_f
         nursery.start_soon(client.ask, WaitRequest(2000), 0)
         await trio.sleep(1)
 
-        (life,) = [one for one in await lives(plane) if one.api_name == "Wait"]
+        (life,) = [live for live in await lives(plane) if live.api_name == "Wait"]
 
     assert (life.plane, life.api_key, life.api_version) == ("data", 10101, 0)
     assert (life.stage, life.waits_for) == ("parked", "the end of sleep")
@@ -115,7 +115,7 @@ async def test_the_slowest_requests_of_all_apis_are_listed_first(autojump_clock:
             await client.ask(WaitRequest(ms), 0)
         slowest = await lives(plane, SLOWEST)
 
-    assert [round(one.total_us / 1e4) for one in slowest] == [3, 2, 1, 0]
+    assert [round(request.total_us / 1e4) for request in slowest] == [3, 2, 1, 0]
     assert slowest[-1].api_name == "Echo"
 
 
@@ -124,7 +124,7 @@ async def test_requests_are_filtered_by_api_and_client(autojump_clock: MockClock
         await client.ask(EchoRequest("x", 1), 0)
         await client.ask(ApiVersionsRequest(), 0)
 
-        assert [one.api_key for one in await lives(plane, LATEST, [10100])] == [10100]
+        assert [live.api_key for live in await lives(plane, LATEST, [10100])] == [10100]
         assert await lives(plane, LATEST, [], "somebody else") == []
         assert len(await lives(plane, LATEST, [10100, 18], "scripted")) == 2
 
@@ -194,4 +194,4 @@ async def test_describe_requests_lists_at_most_itself_in_the_handler_stage(
     autojump_clock: MockClock,
 ) -> None:
     async with plane_of() as plane:
-        assert {one.stage for one in await lives(plane, IN_FLIGHT)} <= {"handler"}
+        assert {live.stage for live in await lives(plane, IN_FLIGHT)} <= {"handler"}

@@ -22,7 +22,9 @@ def asking(version: int, kind: int, *keys: str) -> FindCoordinatorRequest:
     return FindCoordinatorRequest(key=keys[0], key_type=kind if version else 0)
 
 
-def told(answer: FindCoordinatorResponse, version: int) -> list[tuple[int, int, str, int]]:
+def coordinators_of(
+    answer: FindCoordinatorResponse, version: int
+) -> list[tuple[int, int, str, int]]:
     if version < 4:
         return [(answer.error_code, answer.node_id, answer.host, answer.port)]
     return [
@@ -39,7 +41,9 @@ async def test_the_only_broker_coordinates_every_group(
         await served.serve_groups("a")
         answer = await served.ask(asking(version, GROUP, "a"), version)
 
-        assert told(answer, version) == [(0, 1, "127.0.0.1", served.broker.endpoint.port)]
+        assert coordinators_of(answer, version) == [
+            (0, 1, "127.0.0.1", served.broker.endpoint.port)
+        ]
 
 
 @pytest.mark.parametrize("version", [4, 5, 6])
@@ -51,7 +55,7 @@ async def test_many_keys_are_answered_in_the_order_of_the_request(
         answer = await served.ask(asking(version, GROUP, "b", "a", ""), version)
 
         assert [coordinator.key for coordinator in answer.coordinators] == ["b", "a", ""]
-        assert {code for code, *_ in told(answer, version)} == {0}
+        assert {code for code, *_ in coordinators_of(answer, version)} == {0}
         assert (await served.ask(asking(version, GROUP), version)).coordinators == []
 
 
@@ -62,7 +66,9 @@ async def test_the_first_request_for_a_group_creates_the_offsets_topic(
     async with broker() as served:
         answer = await served.ask(asking(version, GROUP, "a"), version)
 
-        assert told(answer, version) == [(ErrorCode.COORDINATOR_NOT_AVAILABLE, -1, "", -1)]
+        assert coordinators_of(answer, version) == [
+            (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1, "", -1)
+        ]
         await served.serve_groups("a")
         assert len(served.broker.metadata.image.topics["__consumer_offsets"].partitions) == 50
 
@@ -74,11 +80,15 @@ async def test_the_first_request_for_a_transactional_id_creates_the_topic_of_tra
     async with broker() as served:
         answer = await served.ask(asking(version, TRANSACTION, "t"), version)
 
-        assert told(answer, version) == [(ErrorCode.COORDINATOR_NOT_AVAILABLE, -1, "", -1)]
+        assert coordinators_of(answer, version) == [
+            (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1, "", -1)
+        ]
         await serve_transactions(served, "t")
         assert len(served.broker.metadata.image.topics["__transaction_state"].partitions) == 50
         answer = await served.ask(asking(version, TRANSACTION, "t"), version)
-        assert told(answer, version) == [(0, 1, "127.0.0.1", served.broker.endpoint.port)]
+        assert coordinators_of(answer, version) == [
+            (0, 1, "127.0.0.1", served.broker.endpoint.port)
+        ]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +106,7 @@ async def test_an_unsupported_key_type_is_refused_for_each_key(
     async with broker() as served:
         answer = await served.ask(asking(version, kind, "a:b:0"), version)
 
-        assert told(answer, version) == [(code, -1, "", -1)]
+        assert coordinators_of(answer, version) == [(code, -1, "", -1)]
 
 
 @pytest.mark.parametrize("version", stable(FindCoordinatorRequest)[1:])
@@ -111,6 +121,6 @@ async def test_error_messages_equal_those_of_kafka_and_are_never_null(
         ]
 
     if version < 4:
-        assert [one.error_message for one in result] == ["NONE", "COORDINATOR_NOT_AVAILABLE"]
+        assert [answer.error_message for answer in result] == ["NONE", "COORDINATOR_NOT_AVAILABLE"]
     else:
-        assert [row.error_message for one in result for row in one.coordinators] == ["", ""]
+        assert [row.error_message for answer in result for row in answer.coordinators] == ["", ""]

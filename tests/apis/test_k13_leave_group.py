@@ -41,8 +41,8 @@ async def test_a_member_that_left_cannot_leave_again(
         request = leaving(version, group.members[0])
 
         assert code_of(await served.ask(request, version), version) == 0
-        left = served.broker.groups.coordinator.shard_of(GROUP).machine.by_id[GROUP]
-        assert (left.state, left.members()) == ("Empty", [])
+        stored_group = served.broker.groups.coordinator.shard_of(GROUP).machine.by_id[GROUP]
+        assert (stored_group.state, stored_group.members()) == ("Empty", [])
         again = await served.ask(request, version)
 
     assert code_of(again, version) == ErrorCode.UNKNOWN_MEMBER_ID
@@ -104,8 +104,8 @@ async def test_the_reason_of_a_leaving_member_is_logged(
         answer = await served.ask(LeaveGroupRequest(GROUP, members=[member_identity]), version)
 
     assert codes(answer.members) == [0]
-    told = [fields_of(record).get("reason") for record in caplog.records]
-    assert "it has read enough" in told
+    reasons = [fields_of(record).get("reason") for record in caplog.records]
+    assert "it has read enough" in reasons
 
 
 @pytest.mark.parametrize("version", [v for v in VERSIONS if v >= INSTANCE_SINCE])

@@ -146,9 +146,9 @@ async def test_the_response_changes_with_the_registry_and_the_features(
     ask = ApiVersionsRequest("trio", "1")
     async with asking() as (plane, client):
         assert (await client.ask(ask, 4)).finalized_features_epoch == -1
-        made = api_of(echo)
-        assert made is not None
-        plane.parts.apis.add(made)
+        echo_api = api_of(echo)
+        assert echo_api is not None
+        plane.parts.apis.add(echo_api)
         assert (10100, 0, 1) in versions(await client.ask(ask, 4))
 
         plane.parts.features = StaticFeatures(

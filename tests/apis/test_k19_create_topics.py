@@ -46,7 +46,10 @@ def topic(
         name,
         partitions,
         factor,
-        [CreatableReplicaAssignment(number, list(one)) for number, one in enumerate(nodes)],
+        [
+            CreatableReplicaAssignment(number, list(replicas))
+            for number, replicas in enumerate(nodes)
+        ],
         [CreatableTopicConfig(key.replace("_", "."), text) for key, text in configs.items()],
     )
 
@@ -71,21 +74,25 @@ async def test_a_created_topic_is_writable_when_its_creation_is_answered_in_ever
     autojump_clock: MockClock, version: int
 ) -> None:
     async with broker() as served:
-        (made,) = await create(served, topic("t", 3, retention_ms="5000"), version=version)
+        (response,) = await create(served, topic("t", 3, retention_ms="5000"), version=version)
         result = served.broker.metadata.image.topics["t"]
         assert await write(served, "t", b"a") == 0
 
-    assert (made.name, made.error_code, made.error_message) == ("t", 0, None)
-    assert made.topic_id == (result.id if version >= IDS_SINCE else ZERO_TOPIC_ID)
+    assert (response.name, response.error_code, response.error_message) == ("t", 0, None)
+    assert response.topic_id == (result.id if version >= IDS_SINCE else ZERO_TOPIC_ID)
     assert len(result.partitions) == 3
     if version < CONFIGS_SINCE:
-        assert (made.num_partitions, made.replication_factor, made.configs) == (-1, -1, [])
+        assert (response.num_partitions, response.replication_factor, response.configs) == (
+            -1,
+            -1,
+            [],
+        )
         return
-    assert (made.num_partitions, made.replication_factor) == (3, 1)
-    rows = {row.name: (row.value, row.config_source) for row in made.configs}
+    assert (response.num_partitions, response.replication_factor) == (3, 1)
+    rows = {row.name: (row.value, row.config_source) for row in response.configs}
     assert rows["retention.ms"] == ("5000", TOPIC)
     assert rows["cleanup.policy"] == ("delete", DEFAULT)
-    assert not any(row.read_only or row.is_sensitive for row in made.configs)
+    assert not any(row.read_only or row.is_sensitive for row in response.configs)
 
 
 async def test_each_created_topic_is_returned_with_its_own_settings(
@@ -93,11 +100,11 @@ async def test_each_created_topic_is_returned_with_its_own_settings(
 ) -> None:
     async with broker() as served:
         expected = [topic(f"t{n}", retention_ms=str(1000 + n % 2)) for n in range(20)]
-        made = await create(served, topic("plain"), *expected)
+        responses = await create(served, topic("plain"), *expected)
 
     result = {
-        one.name: {row.name: (row.value, row.config_source) for row in one.configs or []}
-        for one in made
+        response.name: {row.name: (row.value, row.config_source) for row in response.configs or []}
+        for response in responses
     }
     assert result.pop("plain")["retention.ms"] == ("604800000", DEFAULT)
     assert list(result) == [f"t{n}" for n in range(20)]
@@ -111,22 +118,22 @@ async def test_partition_and_replica_counts_of_minus_1_mean_the_broker_defaults(
     autojump_clock: MockClock,
 ) -> None:
     async with broker({"num.partitions": "4"}) as served:
-        (made,) = await create(served, topic("t", -1, -1))
+        (response,) = await create(served, topic("t", -1, -1))
 
-    assert (made.error_code, made.num_partitions, made.replication_factor) == (0, 4, 1)
+    assert (response.error_code, response.num_partitions, response.replication_factor) == (0, 4, 1)
 
 
 async def test_replicas_are_placed_as_assigned_in_the_request(autojump_clock: MockClock) -> None:
     async with broker() as served:
-        (made,) = await create(served, topic("t", -1, -1, nodes=[[1], [1]]))
+        (response,) = await create(served, topic("t", -1, -1, nodes=[[1], [1]]))
         parts = served.broker.metadata.image.topics["t"].partitions
 
-    assert (made.error_code, made.num_partitions) == (0, 2)
+    assert (response.error_code, response.num_partitions) == (0, 2)
     assert [parts[number].replicas for number in (0, 1)] == [(1,), (1,)]
 
 
 @pytest.mark.parametrize(
-    ("wanted", "code", "message"),
+    ("invalid_topic", "code", "message"),
     [
         (topic("a b"), ErrorCode.INVALID_TOPIC_EXCEPTION, "expected ASCII"),
         (topic(""), ErrorCode.INVALID_TOPIC_EXCEPTION, "empty"),
@@ -161,16 +168,19 @@ async def test_replicas_are_placed_as_assigned_in_the_request(autojump_clock: Mo
     ],
 )
 async def test_an_invalid_topic_is_refused_with_a_reason_and_other_topics_are_created(
-    autojump_clock: MockClock, wanted: CreatableTopic, code: ErrorCode, message: str
+    autojump_clock: MockClock, invalid_topic: CreatableTopic, code: ErrorCode, message: str
 ) -> None:
     async with broker() as served:
         await create(served, topic("there"), topic("the.re.x"))
-        made = await create(served, wanted, topic("good"))
+        responses = await create(served, invalid_topic, topic("good"))
 
-        assert [(one.name, one.error_code) for one in made] == [(wanted.name, code), ("good", 0)]
-        assert message in made[0].error_message
-        assert (made[0].num_partitions, made[0].replication_factor) == (-1, -1)
-        assert (made[0].configs, made[0].topic_id) == ([], ZERO_TOPIC_ID)
+        assert [(response.name, response.error_code) for response in responses] == [
+            (invalid_topic.name, code),
+            ("good", 0),
+        ]
+        assert message in responses[0].error_message
+        assert (responses[0].num_partitions, responses[0].replication_factor) == (-1, -1)
+        assert (responses[0].configs, responses[0].topic_id) == ([], ZERO_TOPIC_ID)
         assert names(served) == ["good", "the.re.x", "there"]
 
 
@@ -178,9 +188,9 @@ async def test_a_topic_named_twice_is_refused_once_and_not_created(
     autojump_clock: MockClock,
 ) -> None:
     async with broker() as served:
-        made = await create(served, topic("t"), topic("good"), topic("t", 3))
+        responses = await create(served, topic("t"), topic("good"), topic("t", 3))
 
-        assert [(one.name, one.error_code) for one in made] == [
+        assert [(response.name, response.error_code) for response in responses] == [
             ("t", ErrorCode.INVALID_REQUEST),
             ("good", 0),
         ]
@@ -201,10 +211,10 @@ async def test_validate_only_returns_the_results_and_creates_no_topic(
 ) -> None:
     async with broker() as served:
         expected = topic("t", 2, retention_ms="7"), topic("bad", 0)
-        made = await create(served, *expected, version=version, validate_only=True)
+        responses = await create(served, *expected, version=version, validate_only=True)
 
-        assert codes(made) == [0, ErrorCode.INVALID_PARTITIONS]
-        assert made[0].num_partitions == (2 if version >= CONFIGS_SINCE else -1)
+        assert codes(responses) == [0, ErrorCode.INVALID_PARTITIONS]
+        assert responses[0].num_partitions == (2 if version >= CONFIGS_SINCE else -1)
         assert names(served) == []
         assert codes(await create(served, topic("t"))) == [0]
 

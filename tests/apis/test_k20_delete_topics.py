@@ -158,15 +158,15 @@ async def test_files_of_a_deleted_topic_are_removed_after_the_delete_delay(
         await write(served, "a", b"value")
         root = served.broker.world.directory("/data")
 
-        def left() -> list[str]:
+        def partition_directories() -> list[str]:
             return [name.split(".")[0] for name in root.names() if name.startswith("a-0")]
 
         await delete(served, "a")
-        assert left() == ["a-0"]
+        assert partition_directories() == ["a-0"]
         await trio.sleep(59)
-        assert left() == ["a-0"]
+        assert partition_directories() == ["a-0"]
         await trio.sleep(60)
-        assert left() == []
+        assert partition_directories() == []
 
 
 async def test_a_request_without_topics_deletes_no_topic(autojump_clock: MockClock) -> None:

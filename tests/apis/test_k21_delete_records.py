@@ -19,12 +19,12 @@ Rows = dict[tuple[str, int], tuple[int, int]]
 
 
 async def delete(
-    served: ServedBroker, *wanted: tuple[str, int, int], version: int = 2, timeout_ms: int = 1000
+    served: ServedBroker, *offsets: tuple[str, int, int], version: int = 2, timeout_ms: int = 1000
 ) -> Rows:
     """Low watermark and error by topic and partition."""
     topics = [
         DeleteRecordsTopic(topic, [DeleteRecordsPartition(number, offset)])
-        for topic, number, offset in wanted
+        for topic, number, offset in offsets
     ]
     answer = await served.ask(DeleteRecordsRequest(topics, timeout_ms), version)
     return {

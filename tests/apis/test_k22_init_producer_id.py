@@ -49,7 +49,7 @@ async def test_the_unstable_version_is_served_when_unstable_api_versions_are_ena
         answer = await served.ask(InitProducerIdRequest(None, 1000), UNSTABLE)
         assert await next_id(served, 0) == 1
 
-    assert [(one.min_version, one.max_version) for one in listed if one.api_key == 22] == [(0, 6)]
+    assert [(api.min_version, api.max_version) for api in listed if api.api_key == 22] == [(0, 6)]
     assert (answer.error_code, answer.producer_id, answer.producer_epoch) == (0, 0, 0)
     assert (answer.ongoing_txn_producer_id, answer.ongoing_txn_producer_epoch) == (-1, -1)
 
@@ -62,7 +62,7 @@ async def test_the_unstable_version_closes_the_connection_when_not_enabled(
         with pytest.raises(EOFError):
             await served.ask(InitProducerIdRequest(None, 1000), UNSTABLE)
 
-    assert [(one.min_version, one.max_version) for one in listed if one.api_key == 22] == [(0, 5)]
+    assert [(api.min_version, api.max_version) for api in listed if api.api_key == 22] == [(0, 5)]
 
 
 async def test_a_producer_can_write_with_its_new_id(autojump_clock: MockClock) -> None:

@@ -149,7 +149,7 @@ async def test_hanging_transaction_is_aborted_without_a_coordinator(
         await served.create_topic("t")
         coordinator = Coordinator(served)
         await produce_in_transaction(served, "t", b"hangs")
-        assert len(coordinator.asked) == 1
+        assert len(coordinator.questions) == 1
         coordinator.remove()
 
         await served.ask(marker_request({"t": [0]}, commit=False))
@@ -168,7 +168,9 @@ async def test_markers_need_one_of_two_permissions_on_the_cluster(
 ) -> None:
     async with broker() as served:
         await served.create_topic("t")
-        served.broker.parts.authorizer = RuleAuthorizer(lambda asked, _resource: asked is operation)
+        served.broker.parts.authorizer = RuleAuthorizer(
+            lambda permission, _resource: permission is operation
+        )
 
         answer = await served.ask(marker_request({"t": [0]}))
 

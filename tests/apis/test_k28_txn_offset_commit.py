@@ -60,7 +60,7 @@ async def test_offsets_are_unstable_until_the_end_of_the_transaction(
         answer = await commit_offsets(served, offset=7, topic_id=topic_id, version=version)
 
         assert codes(answer) == [(0, 0)]
-        (ask,) = coordinator.asked
+        (ask,) = coordinator.questions
         assert (ask.transactional_id, ask.producer_id, ask.producer_epoch) == ("tx", 7, 0)
         assert [at.topic for at in ask.partitions] == [CONSUMER_OFFSETS]
         assert (ask.adds, ask.knows_generic_errors) == (version >= 5, version >= 4)
@@ -82,7 +82,7 @@ async def test_second_commit_of_a_transaction_is_not_asked_for_and_the_last_offs
             await commit_offsets(served, offset=offset)
         await end(served)
 
-        assert len(coordinator.asked) == 1
+        assert len(coordinator.questions) == 1
         assert await fetch_offset(served) == (9, 0)
 
 
@@ -305,7 +305,9 @@ async def test_offsets_need_write_on_the_transactional_id_and_read_on_the_group(
         await served.create_topic("t")
         await served.serve_groups("g")
         coordinator = Coordinator(served)
-        served.broker.parts.authorizer = RuleAuthorizer(lambda asked, _: asked is not denied)
+        served.broker.parts.authorizer = RuleAuthorizer(
+            lambda permission, _: permission is not denied
+        )
 
         assert codes(await commit_offsets(served)) == [(0, code)]
-        assert coordinator.asked == []
+        assert coordinator.questions == []

@@ -62,8 +62,8 @@ async def change(served: ServedBroker, kind: ConfigResourceType, name: str, **va
     changes = [
         ConfigChange(key.replace("_", "."), Operation.SET, text) for key, text in values.items()
     ]
-    made = await served.broker.controller.alter_configs({(kind, name): changes})
-    assert made == {(kind, name): None}
+    errors = await served.broker.controller.alter_configs({(kind, name): changes})
+    assert errors == {(kind, name): None}
 
 
 @pytest.mark.parametrize("version", stable(DescribeConfigsRequest))
@@ -114,12 +114,14 @@ async def test_documentation_of_settings_is_returned_only_on_request(
 ) -> None:
     async with broker() as served:
         await served.create_topic("t")
-        told = rows(await describe(served, kind, name, version=version, doc=True))
+        with_docs = rows(await describe(served, kind, name, version=version, doc=True))
         silent = rows(await describe(served, kind, name, version=version))
 
-    assert told.keys() == silent.keys() != set()
-    assert [one.name for one in told.values() if not (one.documentation or "").endswith(".")] == []
-    assert [one.name for one in silent.values() if one.documentation is not None] == []
+    assert with_docs.keys() == silent.keys() != set()
+    assert [
+        row.name for row in with_docs.values() if not (row.documentation or "").endswith(".")
+    ] == []
+    assert [row.name for row in silent.values() if row.documentation is not None] == []
 
 
 async def test_only_named_settings_are_returned_and_unknown_names_are_left_out(
@@ -159,19 +161,19 @@ async def test_dynamic_changes_are_described_at_once_in_order_of_precedence(
     async with broker({"log.retention.ms": "3"}) as served:
         await served.create_topic("t")
 
-        async def told() -> tuple[tuple[str | None, int], ...]:
+        async def values_and_sources() -> tuple[tuple[str | None, int], ...]:
             name = "log.retention.ms"
             of_broker = rows(await describe(served, BROKER, "1", [name]))[name]
             of_topic = rows(await describe(served, TOPIC, "t", ["retention.ms"]))["retention.ms"]
-            return tuple((one.value, one.config_source) for one in (of_broker, of_topic))
+            return tuple((row.value, row.config_source) for row in (of_broker, of_topic))
 
-        assert await told() == (("3", WRITTEN_DOWN),) * 2
+        assert await values_and_sources() == (("3", WRITTEN_DOWN),) * 2
         await change(served, BROKER, "", log_retention_ms="4")
-        assert await told() == (("4", OF_ALL_BROKERS),) * 2
+        assert await values_and_sources() == (("4", OF_ALL_BROKERS),) * 2
         await change(served, BROKER, "1", log_retention_ms="5")
-        assert await told() == (("5", OF_BROKER),) * 2
+        assert await values_and_sources() == (("5", OF_BROKER),) * 2
         await change(served, TOPIC, "t", retention_ms="6")
-        assert await told() == (("5", OF_BROKER), ("6", OF_TOPIC))
+        assert await values_and_sources() == (("5", OF_BROKER), ("6", OF_TOPIC))
 
 
 async def test_the_default_broker_resource_has_only_the_cluster_wide_settings(
@@ -277,8 +279,8 @@ async def test_many_resources_are_described_in_steps(autojump_clock: MockClock) 
         resources = [DescribeConfigsResource(32, f"g{n}") for n in range(150)]
         request = DescribeConfigsRequest(resources)
         answer = await served.ask(request, 4)
-        asked = SimpleNamespace(code=32 << 16 | 4)
-        work = describe_configs(request, Context(asked, served.broker.parts, 4))  # type: ignore[arg-type]
+        network_request = SimpleNamespace(code=32 << 16 | 4)
+        work = describe_configs(request, Context(network_request, served.broker.parts, 4))  # type: ignore[arg-type]
         assert isinstance(work, Work)
         response = whole(work.steps)
 

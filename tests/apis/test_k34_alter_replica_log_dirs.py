@@ -24,11 +24,11 @@ from trio_kafka.testing.simulation import simulated_world
 
 
 async def alter(
-    served: ServedBroker, *wanted: tuple[str, int, str], version: int = 2
+    served: ServedBroker, *moves: tuple[str, int, str], version: int = 2
 ) -> dict[tuple[str, int], int]:
     dirs = [
         AlterReplicaLogDir(path, [AlterReplicaLogDirTopic(topic, [number])])
-        for topic, number, path in wanted
+        for topic, number, path in moves
     ]
     answer = await served.ask(AlterReplicaLogDirsRequest(dirs), version)
     return {

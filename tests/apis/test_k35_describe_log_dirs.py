@@ -25,9 +25,9 @@ TWO = {"log.dirs": "/one,/two"}
 
 
 async def describe(
-    served: ServedBroker, *wanted: tuple[str, int], version: int = 5
+    served: ServedBroker, *partitions: tuple[str, int], version: int = 5
 ) -> dict[str, DescribeLogDirsResult]:
-    topics = [DescribableLogDirTopic(topic, [number]) for topic, number in wanted]
+    topics = [DescribableLogDirTopic(topic, [number]) for topic, number in partitions]
     answer: DescribeLogDirsResponse = await served.ask(
         DescribeLogDirsRequest(topics or None), version
     )

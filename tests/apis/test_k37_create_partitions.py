@@ -23,8 +23,8 @@ from trio_kafka.testing.simulation import simulated_world
 
 def grown(name: str, count: int, *assignments: list[int]) -> CreatePartitionsTopic:
     """Without assignments the controller chooses."""
-    given = [CreatePartitionsAssignment(nodes) for nodes in assignments] or None
-    return CreatePartitionsTopic(name, count, given)
+    rows = [CreatePartitionsAssignment(nodes) for nodes in assignments] or None
+    return CreatePartitionsTopic(name, count, rows)
 
 
 async def ask(
@@ -35,7 +35,7 @@ async def ask(
 
 
 async def errors(served: ServedBroker, *topics: CreatePartitionsTopic, **others: Any) -> list[int]:
-    return [one.error_code for one in await ask(served, *topics, **others)]
+    return [result.error_code for result in await ask(served, *topics, **others)]
 
 
 async def partitions(served: ServedBroker, name: str = "t") -> list[tuple[int, int, list[int]]]:
@@ -53,9 +53,9 @@ async def test_a_topic_grows_in_every_version(autojump_clock: MockClock, version
     async with broker() as served:
         await served.create_topic("t", 2)
 
-        (made,) = await ask(served, grown("t", 5), version=version)
+        (result,) = await ask(served, grown("t", 5), version=version)
 
-        assert (made.name, made.error_code, made.error_message) == ("t", 0, None)
+        assert (result.name, result.error_code, result.error_message) == ("t", 0, None)
         assert await partitions(served) == [(number, 1, [1]) for number in range(5)]
 
 
@@ -65,8 +65,8 @@ async def test_new_partitions_are_written_and_read_at_once(autojump_clock: MockC
         assert await errors(served, grown("t", 3)) == [0]
 
         for number in range(3):
-            made = await produce(served, "t", batch(b"%d" % number), partition=number)
-            assert (made.error_code, made.base_offset) == (0, 0)
+            response = await produce(served, "t", batch(b"%d" % number), partition=number)
+            assert (response.error_code, response.base_offset) == (0, 0)
         answer = await served.ask(fetch_request(topic_id, 0, 0, 0), 13)
 
     assert [values_of(part) for part in partitions_of(answer)] == [[b"0"], [b"1"], [b"2"]]
@@ -117,10 +117,10 @@ async def test_an_invalid_partition_count_or_assignment_is_refused_in_every_vers
     async with broker() as served:
         await served.create_topic("t", 2)
         for topic, code in INVALID:
-            (made,) = await ask(served, topic, version=version)
+            (result,) = await ask(served, topic, version=version)
 
-            assert (made.name, made.error_code) == (topic.name, code), topic
-            assert made.error_message, topic
+            assert (result.name, result.error_code) == (topic.name, code), topic
+            assert result.error_message, topic
             assert len(await partitions(served)) == 2, topic
 
 
@@ -146,11 +146,11 @@ async def test_validate_only_changes_nothing(autojump_clock: MockClock, version:
     async with broker() as served:
         await served.create_topic("t")
         before = served.broker.metadata.image.offset
-        asked = [grown("t", 3), grown("unknown", 2)]
+        topics = [grown("t", 3), grown("unknown", 2)]
 
-        made = await errors(served, *asked, version=version, validate_only=True)
+        error_codes = await errors(served, *topics, version=version, validate_only=True)
 
-        assert made == [0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+        assert error_codes == [0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
         assert len(await partitions(served)) == 1
         assert served.broker.metadata.image.offset == before
 
@@ -162,8 +162,8 @@ async def test_a_request_without_a_timeout_times_out_and_the_topic_still_grows(
     async with broker() as served:
         await served.create_topic("t")
 
-        made = await errors(served, grown("t", 2), timeout_ms=timeout_ms)
-        assert made == [ErrorCode.REQUEST_TIMED_OUT]
+        error_codes = await errors(served, grown("t", 2), timeout_ms=timeout_ms)
+        assert error_codes == [ErrorCode.REQUEST_TIMED_OUT]
         await trio.sleep(1)
 
         assert len(await partitions(served)) == 2
@@ -174,9 +174,9 @@ async def test_a_request_without_a_timeout_is_refused_for_an_unknown_topic(
     autojump_clock: MockClock, timeout_ms: int
 ) -> None:
     async with broker() as served:
-        made = await errors(served, grown("unknown", 2), timeout_ms=timeout_ms)
+        error_codes = await errors(served, grown("unknown", 2), timeout_ms=timeout_ms)
 
-    assert made == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+    assert error_codes == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
 
 
 async def test_a_request_without_an_active_controller_is_answered_not_controller(
@@ -191,8 +191,8 @@ async def test_a_request_without_an_active_controller_is_answered_not_controller
         active, served.broker.parts.controller = served.broker.controller, ended.controller
 
         for validate_only in (False, True):
-            made = await errors(served, grown("t", 2), validate_only=validate_only)
-            assert made == [ErrorCode.NOT_CONTROLLER]
+            error_codes = await errors(served, grown("t", 2), validate_only=validate_only)
+            assert error_codes == [ErrorCode.NOT_CONTROLLER]
         served.broker.parts.controller = active
         assert await errors(served, grown("t", 2)) == [0]
 

@@ -81,12 +81,12 @@ async def test_many_groups_are_deleted_in_steps(autojump_clock: MockClock, count
     async with broker() as served:
         await served.serve_groups("g")
         names = [f"g{number}" for number in range(count)]
-        asked = SimpleNamespace(code=42 << 16 | 2)
-        context = Context(asked, served.broker.parts, 2)  # type: ignore[arg-type]
-        made = delete_groups(DeleteGroupsRequest(names), context)
+        network_request = SimpleNamespace(code=42 << 16 | 2)
+        context = Context(network_request, served.broker.parts, 2)  # type: ignore[arg-type]
+        outcome = delete_groups(DeleteGroupsRequest(names), context)
         pauses = 0
-        if isinstance(made, Work):
-            pauses = sum(1 for _ in made.steps)
+        if isinstance(outcome, Work):
+            pauses = sum(1 for _ in outcome.steps)
         answer = await served.ask(DeleteGroupsRequest(names), 2)
 
     assert [result.group_id for result in answer.results] == names

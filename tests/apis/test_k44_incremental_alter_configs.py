@@ -48,10 +48,10 @@ REQUEST = ErrorCode.INVALID_REQUEST
 def logger() -> Iterator[logging.Logger]:
     """A logger of this broker whose level is put back."""
     result = logging.getLogger("trio_kafka.replication.table")
-    levels = [(one, one.level) for one in (result, logging.getLogger())]
+    levels = [(each, each.level) for each in (result, logging.getLogger())]
     yield result
-    for one, level in levels:
-        one.setLevel(level)
+    for target, level in levels:
+        target.setLevel(level)
 
 
 @pytest.mark.parametrize("version", stable(IncrementalAlterConfigsRequest))

@@ -16,10 +16,10 @@ from trio_kafka.protocol.messages.k45_alter_partition_reassignments import (
 async def test_each_partition_is_answered_independently_in_every_version(
     autojump_clock: MockClock, version: int
 ) -> None:
-    asked: list[tuple[int, list[int] | None]] = [(0, [1]), (0, [2]), (0, None), (1, [1])]
+    reassignments: list[tuple[int, list[int] | None]] = [(0, [1]), (0, [2]), (0, None), (1, [1])]
     async with broker() as served:
         await served.create_topic("t")
-        partitions = [ReassignablePartition(*one) for one in asked]
+        partitions = [ReassignablePartition(*reassignment) for reassignment in reassignments]
         topics = [ReassignableTopic("t", partitions), ReassignableTopic("u", partitions[:1])]
         answer = await served.ask(AlterPartitionReassignmentsRequest(topics=topics), version)
 

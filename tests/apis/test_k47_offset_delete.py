@@ -125,10 +125,10 @@ async def test_offsets_of_subscribed_topics_stay_and_others_are_deleted(
         for topic in ("t", "u"):
             await served.create_topic(topic)
         group = await served_group(served, reader)
-        asked = asking(group, "t", 0)
-        asked.topics += asking(group, "u", 0).topics
+        request = asking(group, "t", 0)
+        request.topics += asking(group, "u", 0).topics
 
-        answer = await served.ask(asked, 0)
+        answer = await served.ask(request, 0)
 
         assert answer.error_code == 0
         assert [topic.partitions[0].error_code for topic in answer.topics] == [

@@ -13,15 +13,17 @@ from trio_kafka.protocol.messages.k48_describe_client_quotas import (
 )
 
 
-def found(answer: DescribeClientQuotasResponse) -> dict[tuple[tuple[str, str | None], ...], object]:
+def quotas_of(
+    answer: DescribeClientQuotasResponse,
+) -> dict[tuple[tuple[str, str | None], ...], object]:
     """By entity its quotas."""
     assert answer.error_code == ErrorCode.NONE
     assert answer.entries is not None
     return {
-        tuple((part.entity_type, part.entity_name) for part in one.entity): {
-            value.key: value.value for value in one.values
+        tuple((part.entity_type, part.entity_name) for part in result.entity): {
+            value.key: value.value for value in result.values
         }
-        for one in answer.entries
+        for result in answer.entries
     }
 
 
@@ -41,11 +43,11 @@ async def test_quotas_are_found_by_a_filter(autojump_clock: MockClock, version: 
             DescribeClientQuotasRequest([ComponentData("user", 2, None)], strict=True), version
         )
 
-        assert found(answer) == {
+        assert quotas_of(answer) == {
             (("user", "alice"),): {"producer_byte_rate": 1000.0},
             (("client-id", "app"), ("user", "alice")): {"consumer_byte_rate": 5.0},
         }
-        assert found(strict) == {
+        assert quotas_of(strict) == {
             (("user", "alice"),): {"producer_byte_rate": 1000.0},
             (("user", None),): {"request_percentage": 12.5},
         }
@@ -74,4 +76,4 @@ async def test_many_quotas_are_described_in_slices(autojump_clock: MockClock) ->
 
         answer = await served.ask(DescribeClientQuotasRequest())
 
-        assert len(found(answer)) == 500
+        assert len(quotas_of(answer)) == 500

@@ -19,7 +19,7 @@ from trio_kafka.testing.simulation import simulated_world
 
 
 def entry(names: Mapping[str, str | None], **values: float | None) -> EntryData:
-    """What is wanted of an entity; None: the quota goes."""
+    """The desired quotas of an entity; None: the quota goes."""
     return EntryData(
         [EntityData(kind, name) for kind, name in names.items()],
         [OpData(key, value or 0.0, remove=value is None) for key, value in values.items()],
@@ -40,7 +40,7 @@ async def alter(served: ServedBroker, *entries: EntryData) -> None:
 
 
 def quotas(served: ServedBroker) -> dict[object, dict[str, float]]:
-    return {at: dict(one) for at, one in served.broker.metadata.image.quotas.items()}
+    return {at: dict(limits) for at, limits in served.broker.metadata.image.quotas.items()}
 
 
 @pytest.mark.parametrize("version", stable(AlterClientQuotasRequest))
@@ -57,9 +57,10 @@ async def test_quotas_are_in_force_when_the_request_is_answered(
         )
 
         assert codes(answer.entries) == [0, 0, ErrorCode.INVALID_REQUEST]
-        assert [one.error_message is None for one in answer.entries] == [True, True, False]
+        assert [result.error_message is None for result in answer.entries] == [True, True, False]
         assert [
-            {part.entity_type: part.entity_name for part in one.entity} for one in answer.entries
+            {part.entity_type: part.entity_name for part in result.entity}
+            for result in answer.entries
         ] == [{"user": "alice", "client-id": None}, {"ip": "10.0.0.1"}, {"user": "bob"}]
         assert quotas(served) == {
             (("client-id", None), ("user", "alice")): {"producer_byte_rate": 1000.0},

@@ -48,7 +48,7 @@ async def update(
     return await served.ask(UpdateFeaturesRequest(timeout_ms, keys, validate_only), version)
 
 
-async def told(served: ServedBroker) -> tuple[dict[str, int], int]:
+async def levels_and_epoch(served: ServedBroker) -> tuple[dict[str, int], int]:
     """The levels in use and their epoch."""
     answer = await served.ask(ApiVersionsRequest("t", "1"), 4)
     for feature in answer.finalized_features:
@@ -59,7 +59,7 @@ async def told(served: ServedBroker) -> tuple[dict[str, int], int]:
 
 async def test_a_new_cluster_has_the_features_of_kafka_4_4(autojump_clock: MockClock) -> None:
     async with broker() as served:
-        levels, epoch = await told(served)
+        levels, epoch = await levels_and_epoch(served)
         image = served.broker.metadata.image
         answer = await served.ask(ApiVersionsRequest("t", "1"), 4)
 
@@ -98,17 +98,17 @@ async def test_feature_levels_go_down_and_up_and_the_epoch_increases(
     autojump_clock: MockClock, version: int, way: int
 ) -> None:
     async with broker() as served:
-        _, first = await told(served)
+        _, first = await levels_and_epoch(served)
 
         answer = await update(served, (SHARE, 1, way), (GROUP, 0, way), version=version)
-        down, second = await told(served)
+        down, second = await levels_and_epoch(served)
         again = await update(served, (SHARE, 2), (GROUP, 1), version=version)
-        up, third = await told(served)
+        up, third = await levels_and_epoch(served)
 
     both = [(SHARE, 0, None), (GROUP, 0, None)]
-    for one in (answer, again):
-        assert (one.error_code, one.error_message) == (0, None)
-        result = [(row.feature, row.error_code, row.error_message) for row in one.results]
+    for response in (answer, again):
+        assert (response.error_code, response.error_message) == (0, None)
+        result = [(row.feature, row.error_code, row.error_message) for row in response.results]
         assert result == (both if version < 2 else [])
     assert down == {name: level for name, level in NEW_CLUSTER.items() if name != GROUP} | {
         SHARE: 1
@@ -209,7 +209,7 @@ async def test_a_timeout_of_0_does_not_prevent_the_change(autojump_clock: MockCl
         answer = await update(served, (SHARE, 1, SAFE), timeout_ms=0)
 
         assert answer.error_code == 0
-        assert (await told(served))[0][SHARE] == 1
+        assert (await levels_and_epoch(served))[0][SHARE] == 1
 
 
 async def test_a_changed_level_is_one_record_in_the_metadata_log(autojump_clock: MockClock) -> None:
@@ -235,5 +235,5 @@ async def test_feature_levels_survive_a_kill_and_a_power_loss(
     await run_until_crash(world, life, 60, power=power, kept=0.0)
 
     async with served_broker(world.universe.machine(world.name)) as served:
-        levels, _ = await told(served)
+        levels, _ = await levels_and_epoch(served)
     assert (levels[SHARE], GROUP in levels) == (1, False)

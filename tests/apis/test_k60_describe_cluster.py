@@ -35,7 +35,7 @@ async def test_the_cluster_and_its_brokers_are_described_in_every_version(
         1,
         1,
     )
-    assert [(one.broker_id, one.host, one.port, one.rack) for one in answer.brokers] == [
+    assert [(node.broker_id, node.host, node.port, node.rack) for node in answer.brokers] == [
         (1, "127.0.0.1", port, "r1")
     ]
     assert answer.cluster_authorized_operations == NOT_ASKED
@@ -76,8 +76,8 @@ async def test_brokers_have_the_endpoints_of_the_listener_that_received_the_requ
     async with broker(TWO_LISTENERS) as served:
         for name in ("ONE", "TWO"):
             async with served.connect(name) as client:
-                (one,) = (await client.ask(DescribeClusterRequest(), 2)).brokers
-                assert one.port == served.broker.endpoints[name].port
+                (node,) = (await client.ask(DescribeClusterRequest(), 2)).brokers
+                assert node.port == served.broker.endpoints[name].port
 
 
 @pytest.mark.parametrize("version", stable(DescribeClusterRequest))
@@ -91,9 +91,9 @@ async def test_a_fenced_broker_is_listed_only_on_request(
         answer = await served.ask(DescribeClusterRequest(), version)
         if version >= 2:
             with_fenced = await served.ask(DescribeClusterRequest(include_fenced_brokers=True), 2)
-            told = [(one.broker_id, one.is_fenced) for one in with_fenced.brokers]
-            assert told == [(1, True), (7, False)]
+            nodes = [(node.broker_id, node.is_fenced) for node in with_fenced.brokers]
+            assert nodes == [(1, True), (7, False)]
             assert with_fenced.controller_id == NO_NODE
 
-    assert [(one.broker_id, one.is_fenced) for one in answer.brokers] == [(7, False)]
+    assert [(node.broker_id, node.is_fenced) for node in answer.brokers] == [(7, False)]
     assert answer.controller_id == NO_NODE

@@ -40,7 +40,7 @@ async def send(
     return (await produce(served, "t", records, partition=partition)).error_code
 
 
-def known(producer: int, epoch: int, sequence: int, timestamp: int) -> ProducerState:
+def producer_state(producer: int, epoch: int, sequence: int, timestamp: int) -> ProducerState:
     return ProducerState(producer, epoch, sequence, timestamp, -1, -1)
 
 
@@ -58,9 +58,9 @@ async def test_each_producer_has_epoch_last_sequence_and_last_timestamp_in_every
 
     assert (first.partition_index, first.error_code, first.error_message) == (0, 0, None)
     assert first.active_producers == [
-        known(7, 0, 3, NOW_MS + 2),
-        known(8, 3, 1, NOW_MS),
-        known(9, 2, 1, NOW_MS),
+        producer_state(7, 0, 3, NOW_MS + 2),
+        producer_state(8, 3, 1, NOW_MS),
+        producer_state(9, 2, 1, NOW_MS),
     ]
     assert (second.partition_index, second.error_code, second.active_producers) == (1, 0, [])
 

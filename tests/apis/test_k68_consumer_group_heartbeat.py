@@ -23,7 +23,7 @@ VERSIONS = stable(ConsumerGroupHeartbeatRequest)
 
 
 def joining(version: int, **said: Any) -> ConsumerGroupHeartbeatRequest:
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "group_id": GROUP,
         "member_id": "m" if version else "",
         "member_epoch": 0,
@@ -31,7 +31,7 @@ def joining(version: int, **said: Any) -> ConsumerGroupHeartbeatRequest:
         "subscribed_topic_names": ["a"],
         "topic_partitions": [],
     }
-    return ConsumerGroupHeartbeatRequest(**given | said)
+    return ConsumerGroupHeartbeatRequest(**fields | said)
 
 
 async def beat(
@@ -128,7 +128,7 @@ async def test_an_invalid_heartbeat_is_refused_with_the_message_of_kafka(
 
 
 @pytest.mark.parametrize(
-    ("said", "heard"),
+    ("said", "fields"),
     [
         ({"rack_id": "r"}, {"rack_id": "r"}),
         ({"rebalance_timeout_ms": 7}, {"rebalance_timeout_ms": 7}),
@@ -140,7 +140,7 @@ async def test_an_invalid_heartbeat_is_refused_with_the_message_of_kafka(
     ids=str,
 )
 async def test_changed_fields_of_a_heartbeat_are_stored_for_the_member(
-    autojump_clock: MockClock, said: dict[str, Any], heard: dict[str, Any]
+    autojump_clock: MockClock, said: dict[str, Any], fields: dict[str, Any]
 ) -> None:
     async with broker({"group.consumer.assignment.interval.ms": "0"}) as served:
         await served.create_topic("a", 3)
@@ -152,7 +152,7 @@ async def test_changed_fields_of_a_heartbeat_are_stored_for_the_member(
 
         assert answer.error_code == 0
         member = served.broker.groups.coordinator.shard_of(GROUP).machine.by_id[GROUP].by_id["m"]
-        assert {name: getattr(member, name) for name in heard} == heard
+        assert {name: getattr(member, name) for name in fields} == fields
 
 
 async def test_a_heartbeat_with_an_unknown_instance_id_is_refused(
@@ -178,9 +178,9 @@ async def test_a_member_gets_the_next_epoch_only_after_reporting_its_owned_parti
         await served.serve_groups(GROUP)
         await beat(served, joining(1))
         await beat(served, joining(1, member_id="n"))
-        told = await beat(served, ConsumerGroupHeartbeatRequest(GROUP, "m", 2))
-        assert told.assignment is not None
-        (kept,) = told.assignment.topic_partitions
+        response = await beat(served, ConsumerGroupHeartbeatRequest(GROUP, "m", 2))
+        assert response.assignment is not None
+        (kept,) = response.assignment.topic_partitions
         assert (kept.topic_id, len(kept.partitions)) == (topic_id, 1)
 
         silent = await beat(served, ConsumerGroupHeartbeatRequest(GROUP, "m", 2))
@@ -196,9 +196,9 @@ async def test_a_heartbeat_with_empty_ids_is_an_invalid_request(
 ) -> None:
     async with broker() as served:
         await served.serve_groups(GROUP, " ")
-        given = {"group_id": GROUP, "member_id": "m", "member_epoch": 2}
+        fields = {"group_id": GROUP, "member_id": "m", "member_epoch": 2}
 
-        answer = await beat(served, ConsumerGroupHeartbeatRequest(**given | said))
+        answer = await beat(served, ConsumerGroupHeartbeatRequest(**fields | said))
 
         assert answer.error_code == ErrorCode.INVALID_REQUEST
 

@@ -40,7 +40,7 @@ async def test_an_empty_list_of_types_means_every_type(autojump_clock: MockClock
 
 
 @pytest.mark.parametrize(
-    ("types", "found"),
+    ("types", "resources"),
     [
         ([TOPIC], [(TOPIC, "t")]),
         ([BROKER], [(BROKER, "1")]),
@@ -51,14 +51,14 @@ async def test_an_empty_list_of_types_means_every_type(autojump_clock: MockClock
     ],
 )
 async def test_only_resources_of_the_requested_types_are_listed(
-    autojump_clock: MockClock, types: list[int], found: list[tuple[int, str]]
+    autojump_clock: MockClock, types: list[int], resources: list[tuple[int, str]]
 ) -> None:
     async with broker() as served:
         await served.create_topic("t")
         await alter(served, GROUP, "g", ("consumer.session.timeout.ms", SET, "50000"))
         answer = await served.ask(ListConfigResourcesRequest(list(types)), 1)
 
-    assert listed(answer) == found
+    assert listed(answer) == resources
 
 
 @pytest.mark.parametrize("types", [[0], [99], [-1], [TOPIC, 99]])

@@ -51,9 +51,9 @@ LONG = "x" * 230  # too long for the directory of a future replica
 Codes = list[tuple[str, int, int]]
 
 
-async def delete(client: ScriptedClient, *wanted: tuple[str, int, int]) -> Codes:
+async def delete(client: ScriptedClient, *offsets: tuple[str, int, int]) -> Codes:
     """Topic, low watermark, error."""
-    topics = [DeleteRecordsTopic(t, [DeleteRecordsPartition(n, at)]) for t, n, at in wanted]
+    topics = [DeleteRecordsTopic(t, [DeleteRecordsPartition(n, at)]) for t, n, at in offsets]
     answer = await client.ask(DeleteRecordsRequest(topics, 5000), 2)
     return sorted(
         (topic.name, row.low_watermark, row.error_code)
@@ -62,9 +62,9 @@ async def delete(client: ScriptedClient, *wanted: tuple[str, int, int]) -> Codes
     )
 
 
-async def alter(client: ScriptedClient, *wanted: tuple[str, int, str]) -> Codes:
+async def alter(client: ScriptedClient, *moves: tuple[str, int, str]) -> Codes:
     """Topic, partition, error."""
-    dirs = [AlterReplicaLogDir(path, [AlterReplicaLogDirTopic(t, [n])]) for t, n, path in wanted]
+    dirs = [AlterReplicaLogDir(path, [AlterReplicaLogDirTopic(t, [n])]) for t, n, path in moves]
     answer = await client.ask(AlterReplicaLogDirsRequest(dirs), 2)
     return sorted(
         (topic.topic_name, row.partition_index, row.error_code)
@@ -87,9 +87,9 @@ async def places(client: ScriptedClient, topic: str) -> dict[str, list[tuple[int
     }
 
 
-async def converse(client: ScriptedClient, now_ms: int, one: str, two: str) -> list[object]:
+async def converse(client: ScriptedClient, now_ms: int, first: str, second: str) -> list[object]:
     """Return the answers of a broker with these two directories."""
-    heard: list[object] = []
+    answers: list[object] = []
     policies = {"t": "delete", "both": "compact,delete", "kept": "compact", LONG: "delete"}
     topics = [
         CreatableTopic(name, 1, 1, configs=[CreatableTopicConfig("cleanup.policy", policy)])
@@ -105,27 +105,27 @@ async def converse(client: ScriptedClient, now_ms: int, one: str, two: str) -> l
     written = await client.ask(produce, 12)
     assert written.responses[0].partition_responses[0].error_code == 0
 
-    heard.append(await delete(client, ("t", 0, 2), ("both", 0, 0), ("kept", 0, 0)))
-    heard.append(await delete(client, ("t", 0, 1), ("missing", 0, 0), ("both", 7, 0)))
-    heard.append(await delete(client, ("t", 0, 4)))
-    heard.append(await delete(client, ("t", 0, -2)))
-    heard.append(await delete(client, ("__consumer_offsets", 0, 0)))
-    heard.append(await delete(client, ("t", 0, 3), ("t", 0, -1)))
+    answers.append(await delete(client, ("t", 0, 2), ("both", 0, 0), ("kept", 0, 0)))
+    answers.append(await delete(client, ("t", 0, 1), ("missing", 0, 0), ("both", 7, 0)))
+    answers.append(await delete(client, ("t", 0, 4)))
+    answers.append(await delete(client, ("t", 0, -2)))
+    answers.append(await delete(client, ("__consumer_offsets", 0, 0)))
+    answers.append(await delete(client, ("t", 0, 3), ("t", 0, -1)))
 
     before = await places(client, "t")
-    heard.append(sorted(before.values()))
+    answers.append(sorted(before.values()))
     (here,) = (name for name, rows in before.items() if rows)
-    there = {Path(one).name: two, Path(two).name: one}[here]
-    heard.append(await alter(client, ("t", 0, f"{one}-other"), ("missing", 0, one)))
-    heard.append(await alter(client, ("t", 9, one), (LONG, 0, one)))
-    heard.append(await alter(client, ("t", 0, there)))
+    there = {Path(first).name: second, Path(second).name: first}[here]
+    answers.append(await alter(client, ("t", 0, f"{first}-other"), ("missing", 0, first)))
+    answers.append(await alter(client, ("t", 9, first), (LONG, 0, first)))
+    answers.append(await alter(client, ("t", 0, there)))
     with trio.fail_after(60):
         while [place[2] for place in (await places(client, "t"))[Path(there).name]] != [False]:
             await trio.sleep(0.1)
-    heard.append(sorted((await places(client, "t")).values()))
-    heard.append(await alter(client, ("t", 0, there)))
-    heard.append(await delete(client, ("t", 0, 3)))
-    return heard
+    answers.append(sorted((await places(client, "t")).values()))
+    answers.append(await alter(client, ("t", 0, there)))
+    answers.append(await delete(client, ("t", 0, 3)))
+    return answers
 
 
 def recorded() -> list[str]:
@@ -137,25 +137,27 @@ async def test_log_dir_and_deletion_requests_get_the_same_errors_as_from_apache_
 ) -> None:
     settings = {"log.dirs": "/one,/two"}
     async with served_broker(simulated_world(), settings) as served, served.connect() as client:
-        heard = await converse(client, NOW_MS, "/one", "/two")
+        answers = await converse(client, NOW_MS, "/one", "/two")
 
-    assert [repr(answer) for answer in heard] == recorded()
+    assert [repr(answer) for answer in answers] == recorded()
 
 
-async def ask_apache_kafka(address: Address, one: str, two: str) -> list[object]:
+async def ask_apache_kafka(address: Address, first: str, second: str) -> list[object]:
     async with connected(RealWorld(SkippingClock()), Endpoint(*address)) as client:
-        return await converse(client, int(time.time() * 1000), one, two)
+        return await converse(client, int(time.time() * 1000), first, second)
 
 
 @pytest.mark.long
 def test_recorded_answers_equal_those_of_a_running_apache_kafka(tmp_path: Path) -> None:
     """With TRIO_KAFKA_RECORD set, record them."""
     need_or_skip(*APACHE_KAFKA)
-    one, two = str(tmp_path / "one"), str(tmp_path / "two")
-    with broker_process(tmp_path, f"log.dirs={one},{two}", command=apache_kafka_command) as kafka:
-        heard = trio.run(ask_apache_kafka, kafka.address, one, two)
+    first, second = str(tmp_path / "one"), str(tmp_path / "two")
+    with broker_process(
+        tmp_path, f"log.dirs={first},{second}", command=apache_kafka_command
+    ) as kafka:
+        answers = trio.run(ask_apache_kafka, kafka.address, first, second)
 
-    lines = [repr(answer) for answer in heard]
+    lines = [repr(answer) for answer in answers]
     if os.environ.get("TRIO_KAFKA_RECORD"):
         RECORD.write_text("".join(f"{line}\n" for line in lines))
     assert lines == recorded()

@@ -98,8 +98,8 @@ async def test_a_consumer_group_member_commits_only_with_its_id_and_epoch(
             said = {"generation_id_or_member_epoch": epoch, "member_id": member}
             result = await committed(served, version, topic_id, **said)
 
-            known = version >= EPOCH_SINCE or code == UNKNOWN
-            assert result == (code if known else ErrorCode.UNSUPPORTED_VERSION), (member, epoch)
+            has_code = version >= EPOCH_SINCE or code == UNKNOWN
+            assert result == (code if has_code else ErrorCode.UNSUPPORTED_VERSION), (member, epoch)
 
 
 @pytest.mark.parametrize("version", FETCHES)

@@ -105,7 +105,7 @@ async def asked_by(key: int, *authorizers: RuleAuthorizer) -> set[Decision]:
                 if example.key == key:
                     await ask(served, example)
             served.broker.parts.authorizer = ALLOW_ALL
-    return set().union(*(authorizer.asked for authorizer in authorizers))
+    return set().union(*(authorizer.decisions for authorizer in authorizers))
 
 
 def test_every_handler_has_permission_rows_and_every_row_has_a_handler() -> None:
@@ -130,16 +130,16 @@ async def test_a_handler_checks_exactly_the_permissions_of_its_rows(
     no_cluster = RuleAuthorizer(lambda _, resource: resource.type != ResourceType.CLUSTER)
     no_any = RuleAuthorizer(lambda operation, resource: resource.name != "*")
 
-    asked = await asked_by(key, deny_all(), everything)  # the first one changes nothing
+    checks = await asked_by(key, deny_all(), everything)  # the first one changes nothing
     # Where nothing asks for what these refuse, they are the one that allows everything.
-    if any(kind == ResourceType.CLUSTER for _, kind in everything.asked):
-        asked |= await asked_by(key, no_cluster)
+    if any(kind == ResourceType.CLUSTER for _, kind in everything.decisions):
+        checks |= await asked_by(key, no_cluster)
     if any(any_asked):
-        asked |= await asked_by(key, no_any)
+        checks |= await asked_by(key, no_any)
 
-    told = {one for one in asked if one[1] == TELLS_OPERATIONS.get(key)}
+    of_operations = {check for check in checks if check[1] == TELLS_OPERATIONS.get(key)}
     rows = {(row.operation, row.resource) for row in ROWS if row.key == key}
-    assert asked - told | (rows & told) == rows
+    assert checks - of_operations | (rows & of_operations) == rows
 
 
 async def test_a_client_without_permissions_gets_errors_without_secrets(

@@ -33,7 +33,7 @@ PACKED_WITHIN = 0.1  # the compressors are not the same libraries
 
 
 def has_size_of(lines: list[str], want: list[str]) -> bool:
-    size, expected = (int(one[0].partition(" ")[0]) for one in (lines, want))
+    size, expected = (int(texts[0].partition(" ")[0]) for texts in (lines, want))
     return abs(size - expected) <= PACKED_WITHIN * expected
 
 
@@ -41,7 +41,7 @@ def agrees(name: str, lines: list[str], want: list[str]) -> bool:
     """Whether a case ends as it should."""
     if name.startswith("level "):
         return has_size_of(lines, want)
-    if any(re.fullmatch(one, name) for one in STRICTER):
+    if any(re.fullmatch(pattern, name) for pattern in STRICTER):
         return lines == [REFUSED] and want != lines
     if re.fullmatch(KEPT, name):
         return [line.rpartition(" ")[0] for line in lines] == [

@@ -1,4 +1,4 @@
-"""What Kafka was asked when it was recorded, asked again: what is null in its answers is null in
+"""Requests recorded with Kafka's answers, sent again: what is null in its answers is null in
 ours, and nothing else is; and what goes with an error is the same.
 
 The recorded cluster had other topics, groups and brokers, so parts of answers are compared that
@@ -47,9 +47,9 @@ def shapes(part: Any, version: int, code: int = 0) -> Iterator[tuple[Place, Shap
             continue
         value, of_error = getattr(part, field.name), code != 0 and field.name not in FREE
         yield (code, type(part).__name__, version, field.name), shape(value, of_error=of_error)
-        for one in value if isinstance(value, list | tuple) else [value]:
-            if attrs.has(type(one)):
-                yield from shapes(one, version, code)
+        for item in value if isinstance(value, list | tuple) else [value]:
+            if attrs.has(type(item)):
+                yield from shapes(item, version, code)
 
 
 def shape(value: Any, *, of_error: bool) -> Shape:
@@ -73,9 +73,9 @@ def exchanges() -> Iterator[tuple[Any, Any, int]]:
         _, begin = decoder(RequestHeader, request_header_version(message, version))(frame)
         _, start = decoder(ResponseHeader, response_header_version(message, version))(answer)
         assert message.response is not None
-        asked, _ = decoder(cls, version)(memoryview(frame), begin)
-        told, _ = decoder(message.response, version)(memoryview(answer), start)
-        yield asked, told, version
+        request, _ = decoder(cls, version)(memoryview(frame), begin)
+        response, _ = decoder(message.response, version)(memoryview(answer), start)
+        yield request, response, version
 
 
 @pytest.mark.slow
@@ -88,13 +88,13 @@ async def test_null_fields_and_fields_beside_errors_are_as_in_recorded_kafka_ans
     async with broker(SETTINGS) as served:
         for name in ("t1", "x"):
             await served.create_topic(name)
-        for asked, told, version in exchanges():
-            seen = getattr(asked, "isolation_level", 0)
-            for place, result in shapes(told, version):
+        for request, response, version in exchanges():
+            seen = getattr(request, "isolation_level", 0)
+            for place, result in shapes(response, version):
                 kafkas[seen, place].add(result)
             async with served.connect() as client:
                 with trio.move_on_after(PATIENCE_S):
-                    for place, result in shapes(await client.ask(asked, version), version):
+                    for place, result in shapes(await client.ask(request, version), version):
                         ours[seen, place].add(result)
 
     compared = kafkas.keys() & ours.keys()

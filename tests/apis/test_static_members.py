@@ -60,16 +60,16 @@ async def test_an_instance_id_can_be_taken_only_after_its_member_released_the_id
         first = await beat(served, joining(1, instance_id="i"))
         held = await beat(served, joining(1, instance_id="i", member_id="n"))
         away = ConsumerGroupHeartbeatRequest(GROUP, "m", -2, "i")
-        left = await beat(served, away)
+        release = await beat(served, away)
         second = await beat(served, joining(1, instance_id="i", member_id="n"))
         fenced = await beat(
             served, ConsumerGroupHeartbeatRequest(GROUP, "m", first.member_epoch, "i")
         )
 
     assert held.error_code == ErrorCode.UNRELEASED_INSTANCE_ID
-    assert (left.error_code, left.member_epoch) == (0, -2)
+    assert (release.error_code, release.member_epoch) == (0, -2)
     assert (second.error_code, second.member_epoch) == (0, first.member_epoch)
     assert second.assignment is not None
-    (given,) = second.assignment.topic_partitions
-    assert (given.topic_id, given.partitions) == (topic_id, [0, 1])
+    (topic_partitions,) = second.assignment.topic_partitions
+    assert (topic_partitions.topic_id, topic_partitions.partitions) == (topic_id, [0, 1])
     assert fenced.error_code == FENCED

@@ -80,7 +80,7 @@ async def initializing(talk: TransactionTalk) -> None:
     for version in range(INIT + 1):
         await talk.say("init again", InitProducerIdRequest("twice", TIMEOUT_MS), version)
     newest = await talk.initialize("twice")
-    for what, named in (
+    for label, named in (
         ("the first epoch", producer),
         ("the newest epoch", newest),
         ("the epoch before", newest),
@@ -89,7 +89,7 @@ async def initializing(talk: TransactionTalk) -> None:
     ):
         request = InitProducerIdRequest("twice", TIMEOUT_MS, named.producer_id, named.epoch)
         for version in (3, INIT):
-            await talk.say(f"init as {what}", request, version)
+            await talk.say(f"init as {label}", request, version)
     for version in range(7):
         many = FindCoordinatorRequest(key_type=TRANSACTION, coordinator_keys=[""])
         single = FindCoordinatorRequest(key_type=TRANSACTION, key="")
@@ -112,10 +112,10 @@ async def adding(talk: TransactionTalk) -> None:
         await talk.say(f"add by a broker to {name!r}", broker_add(name, NOBODY), 5)
     await talk.initialize("adds")
     producer = await talk.initialize("adds")
-    for what, named in wrong(producer):
-        await talk.say_in(range(4), f"add with {what}", add("adds", named, {"add": [0]}))
-        await talk.say_in(range(5), f"add offsets with {what}", add_offsets("adds", named))
-        await talk.say_in((4, 5), f"add by a broker with {what}", broker_add("adds", named))
+    for label, named in wrong(producer):
+        await talk.say_in(range(4), f"add with {label}", add("adds", named, {"add": [0]}))
+        await talk.say_in(range(5), f"add offsets with {label}", add_offsets("adds", named))
+        await talk.say_in((4, 5), f"add by a broker with {label}", broker_add("adds", named))
     topics: tuple[tuple[str, dict[str, list[int]]], ...] = (
         ("an unknown topic", {"nowhere": [0]}),
         ("an unknown partition", {"add": [7]}),
@@ -125,11 +125,11 @@ async def adding(talk: TransactionTalk) -> None:
         ("no topic", {}),
         ("no partition", {"add": []}),
     )
-    for what, chosen in topics:
-        await talk.say_in(range(4), f"add {what}", add("adds", producer, chosen))
+    for label, chosen in topics:
+        await talk.say_in(range(4), f"add {label}", add("adds", producer, chosen))
         for verifies in (True, False):
             request = broker_add("adds", producer, chosen, verifies=verifies)
-            await talk.say(f"{what} by a broker, {verifies}", request, 5)
+            await talk.say(f"{label} by a broker, {verifies}", request, 5)
     await talk.say("describe after nothing", describe("adds"))
     await talk.say("add offsets without a group", add_offsets("adds", producer, ""))
     await talk.say_in((4, 5), "verify before", broker_add("adds", producer, verifies=True))
@@ -170,11 +170,11 @@ async def ending(talk: TransactionTalk) -> None:
             await talk.say(f"{name}: nothing", end(name, producer, commits=commits), version)
             await talk.settle(name)
             producer = await talk.initialize(name)
-            for what, named in wrong(producer):
-                await talk.say(f"{name}: with {what}", end(name, named, commits=commits), version)
+            for label, named in wrong(producer):
+                await talk.say(f"{name}: with {label}", end(name, named, commits=commits), version)
             await talk.say(f"{name}: add", add(name, producer, {"end": [0]}), OLD_ADD)
-            for what, named in wrong(producer):
-                await talk.say(f"{name}: with {what}", end(name, named, commits=commits), version)
+            for label, named in wrong(producer):
+                await talk.say(f"{name}: with {label}", end(name, named, commits=commits), version)
             await talk.say(f"{name}: end", end(name, producer, commits=commits), version)
             await talk.settle(name)
             await talk.say(f"{name}: ended", describe(name))
@@ -205,16 +205,16 @@ async def producing(talk: TransactionTalk) -> None:
         ahead = ProducerIdentity(producer.producer_id, producer.epoch + 1)
 
         async def say(
-            what: str,
+            label: str,
             *batches: memoryview,
             name: str | None = name,
             topic: str = topic,
             version: int = version,
         ) -> None:
-            await talk.say(f"produce: {what}", write(name, topic, *batches), version)
+            await talk.say(f"produce: {label}", write(name, topic, *batches), version)
 
-        for what, named in wrong(producer):
-            await say(f"with {what}", batch_of(named))
+        for label, named in wrong(producer):
+            await say(f"with {label}", batch_of(named))
         await say("to an unknown id", batch_of(NOBODY), name="ghost")
         await say("without an id", batch_of(producer), name=None)
         await say("with another id", batch_of(producer), name="twice")
@@ -276,24 +276,24 @@ async def zombies(talk: TransactionTalk) -> None:
         await of_zombie(talk, f"{name}, after all", name, zombie)
 
 
-async def of_zombie(talk: TransactionTalk, what: str, name: str, zombie: ProducerIdentity) -> None:
+async def of_zombie(talk: TransactionTalk, label: str, name: str, zombie: ProducerIdentity) -> None:
     """Say everything that a producer can."""
-    await talk.say_in(range(4), f"{what}: add", add(name, zombie, {"zombie": [1]}))
-    await talk.say_in(range(5), f"{what}: add offsets", add_offsets(name, zombie))
+    await talk.say_in(range(4), f"{label}: add", add(name, zombie, {"zombie": [1]}))
+    await talk.say_in(range(5), f"{label}: add offsets", add_offsets(name, zombie))
     await talk.say_in(
-        PRODUCE_VERSIONS, f"{what}: write", write(name, "zombie", batch_of(zombie, 1))
+        PRODUCE_VERSIONS, f"{label}: write", write(name, "zombie", batch_of(zombie, 1))
     )
     await talk.say_in(
         (0, 2, OLD_OFFSETS, NEW_OFFSETS),
-        f"{what}: offsets",
+        f"{label}: offsets",
         commit_offsets(name, zombie, "zombie"),
     )
     for commits in (True, False):
         request = end(name, zombie, commits=commits)
-        await talk.say_in(END_VERSIONS, f"{what}: end, {commits}", request)
+        await talk.say_in(END_VERSIONS, f"{label}: end, {commits}", request)
     again = InitProducerIdRequest(name, TIMEOUT_MS, zombie.producer_id, zombie.epoch)
     for version in (3, INIT):
-        await talk.say(f"{what}: init", again, version)
+        await talk.say(f"{label}: init", again, version)
         await talk.settle(name)
 
 
@@ -301,24 +301,24 @@ async def expiring(talk: TransactionTalk) -> None:
     """Requests of a producer whose transaction was open for too long."""
     await talk.create("expire")
     for version in (OLD_END, NEW_END):
-        for what in ("add", "write", "commit", "abort", "init"):
-            name = f"expire-{version}-{what}"
+        for action in ("add", "write", "commit", "abort", "init"):
+            name = f"expire-{version}-{action}"
             produced = OLD_PRODUCE if version == OLD_END else NEW_PRODUCE
             await talk.ready(TRANSACTION, name)
             producer = await talk.initialize(name, timeout_ms=300)
             await talk.ask(add(name, producer, {"expire": [0]}), OLD_ADD)
             await talk.say(f"{name}: first", write(name, "expire", batch_of(producer)), produced)
             await talk.settle(name, "CompleteAbort")
-            if what == "add":
+            if action == "add":
                 await talk.say(f"{name}: add", add(name, producer, {"expire": [1]}), OLD_ADD)
-            elif what == "write":
+            elif action == "write":
                 request = write(name, "expire", batch_of(producer, 1))
                 await talk.say(f"{name}: write", request, produced)
-            elif what == "init":
+            elif action == "init":
                 again = InitProducerIdRequest(name, 60_000, producer.producer_id, producer.epoch)
                 await talk.say(f"{name}: init", again, INIT)
             else:
-                request = end(name, producer, commits=what == "commit")
+                request = end(name, producer, commits=action == "commit")
                 await talk.say(f"{name}: end", request, version)
             await talk.settle(name)
             await talk.say(f"{name}: finally", describe(name))

@@ -65,7 +65,7 @@ async def markers(talk: TransactionTalk) -> None:
         await talk.say("marker for unknown ones", marker(nobody, both), version)
         await talk.say("add", add(name, producer, {topic: [0, 1]}), OLD_ADD)
         await talk.say("write", write(name, topic, *[batch_of(producer)] * 2), produced)
-        for what, named, epoch in (
+        for label, named, epoch in (
             ("an older epoch", before, 0),
             ("the epoch", producer, 5),
             ("an older coordinator", after, 4),
@@ -75,7 +75,7 @@ async def markers(talk: TransactionTalk) -> None:
             ("a newer epoch", later, 6),
         ):
             request = marker(named, {topic: [0]}, coordinator_epoch=epoch, version=level)
-            await talk.say(f"marker with {what}", request, version)
+            await talk.say(f"marker with {label}", request, version)
         producers = DescribeProducersRequest([TopicRequest(topic, [0, 1, 7])])
         await talk.say("describe the producers", producers)
         await talk.say("write after a marker", write(name, topic, batch_of(producer, 1)), produced)
@@ -96,7 +96,7 @@ async def inspection(talk: TransactionTalk) -> None:
     await talk.say("add", add("inspect", producer, {"inspect": [1, 0], "add": [0]}), OLD_ADD)
     await talk.say("describe an open one", describe("inspect"))
     only = [producer.producer_id]
-    for what, request in (
+    for label, request in (
         ("all of it", ListTransactionsRequest(producer_id_filters=only)),
         ("ongoing", ListTransactionsRequest(["Ongoing"], only)),
         ("in small letters", ListTransactionsRequest(["ongoing"], only)),
@@ -107,10 +107,10 @@ async def inspection(talk: TransactionTalk) -> None:
         ("of nobody", ListTransactionsRequest([], [9_000_000])),
     ):
         for version in range(3):
-            await talk.say(f"list: {what}", request, version)
-    for what, duration_ms in (("long", 3_600_000), ("any", 0), ("negative", -7)):
+            await talk.say(f"list: {label}", request, version)
+    for label, duration_ms in (("long", 3_600_000), ("any", 0), ("negative", -7)):
         request = ListTransactionsRequest([], only, duration_ms)
-        await talk.say(f"list: {what}", request, 2)
+        await talk.say(f"list: {label}", request, 2)
     for pattern in ("insp.*", "insp", "", "(", "INSPECT"):
         request = ListTransactionsRequest([], only, -1, pattern)
         await talk.say(f"list: by {pattern!r}", request, 2)

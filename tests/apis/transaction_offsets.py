@@ -71,10 +71,10 @@ async def _simple_group(talk: TransactionTalk, version: int) -> None:
     """A group without members."""
     name = group = f"offsets-{version}"
     producer = await _producer(talk, name, group)
-    for what, named in wrong(producer):
+    for label, named in wrong(producer):
         for each in VERSIONS if version == OLD_OFFSETS else (version,):
             request = commit_offsets(name, named, TOPIC, group=group)
-            await talk.say(f"{name}: with {what}", request, each)
+            await talk.say(f"{name}: with {label}", request, each)
     if version == OLD_OFFSETS:
         for each in VERSIONS[:-1]:
             request = commit_offsets(name, producer, TOPIC, group=group)
@@ -94,9 +94,9 @@ async def _simple_group(talk: TransactionTalk, version: int) -> None:
         ("a partition twice", {"partitions": (0, 0)}),
         ("good ones", {}),
     )
-    for what, fields in rows:
+    for label, fields in rows:
         request = commit_offsets(name, producer, TOPIC, group=group, **fields)
-        await talk.say(f"{name}: {what}", request, version)
+        await talk.say(f"{name}: {label}", request, version)
     request = commit_offsets(name, producer, "nowhere", group=group)
     await talk.say(f"{name}: an unknown topic", request, version)
     for stable in (True, False):
@@ -151,10 +151,10 @@ async def _members(talk: TransactionTalk, version: int) -> None:
         ),
         ("the member", {"member_id": member, "generation_id_or_member_epoch": 1}),
     )
-    for what, fields in rows:
+    for label, fields in rows:
         request = commit_offsets(name, producer, TOPIC, group=group, **fields)
         for each in (3, OLD_OFFSETS) if version == OLD_OFFSETS else (version,):
-            await talk.say(f"{name}: {what}", request, each)
+            await talk.say(f"{name}: {label}", request, each)
     await talk.say(f"{name}: end", end(name, producer), _end_version(version))
     await talk.settle(name)
 
@@ -164,13 +164,13 @@ async def _topic_ids(talk: TransactionTalk) -> None:
     name = group = "ids"
     producer = await _producer(talk, name, group)
     topics = (await talk.ask(MetadataRequest([MetadataRequestTopic(name=TOPIC)]), 12)).topics
-    for what, topic_id in (
+    for label, topic_id in (
         ("zero", bytes(16)),
         ("unknown", b"\x07" * 16),
         ("good", topics[0].topic_id),
     ):
         request = commit_offsets(name, producer, "", group=group)
         request.topics[0].topic_id = topic_id
-        await talk.say(f"an id that is {what}", request, 6)
+        await talk.say(f"an id that is {label}", request, 6)
     await talk.say(f"{name}: end", end(name, producer), NEW_END)
     await talk.settle(name)

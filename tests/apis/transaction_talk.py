@@ -64,17 +64,17 @@ class TransactionTalk:
         """Begin a part: producers are named from the first one again."""
         self._names.clear()
 
-    async def say(self, what: str, request: Any, version: int | None = None) -> Any:
+    async def say(self, label: str, request: Any, version: int | None = None) -> Any:
         """Send a request and write down the answer."""
         number = newest(type(request)) if version is None else version
         answer = await self.ask(request, number)
-        self.lines.append(f"{what} v{number} => {shown(answer, self._names)}")
+        self.lines.append(f"{label} v{number} => {shown(answer, self._names)}")
         return answer
 
-    async def say_in(self, versions: Iterable[int], what: str, request: Any) -> None:
+    async def say_in(self, versions: Iterable[int], label: str, request: Any) -> None:
         """Send a request in several versions."""
         for version in versions:
-            await self.say(what, request, version)
+            await self.say(label, request, version)
 
     async def ready(self, kind: int, key: str) -> None:
         """Wait until a group or a transactional id has a coordinator that serves it."""

@@ -36,7 +36,7 @@ class Coordinator:
 
     def __init__(self, served: ServedBroker, waits: Waits | None = None) -> None:
         self.errors: dict[TopicPartition, ErrorCode] = {}
-        self.asked: list[TransactionAsk] = []
+        self.questions: list[TransactionAsk] = []
         self.waits = waits
         self._refusal = ErrorCode.NONE
         self._admissions = served.broker[Admissions]
@@ -51,7 +51,7 @@ class Coordinator:
         self._admissions.gate = None
 
     def admit(self, ask: TransactionAsk) -> Eventual[Mapping[TopicPartition, ErrorCode]]:
-        self.asked.append(ask)
+        self.questions.append(ask)
         if self._refusal:
             return dict.fromkeys(ask.partitions, self._refusal)
         if self.waits is None:

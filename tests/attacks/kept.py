@@ -1,4 +1,4 @@
-"""What this process keeps over a long run: memory blocks, objects, and resident bytes."""
+"""Growth of this process over a long run: memory blocks, objects, and resident bytes."""
 
 import gc
 import resource
@@ -13,7 +13,7 @@ _PARTS = 5  # the first of which fills caches and pools
 
 @frozen
 class Kept:
-    """What the process keeps. blocks: of Python's allocator, which texts and bytes have too."""
+    """Memory of the process. blocks: of Python's allocator, which texts and bytes have too."""
 
     blocks: int
     objects: int

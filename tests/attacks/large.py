@@ -57,7 +57,7 @@ CHOSEN: Final[Mapping[str, Any]] = {
 
 @frozen
 class Place:
-    """What is filled. path: fields from the message down, the last an array, or TAGS, or HEAD."""
+    """Place to fill. path: fields from the message down, the last an array, or TAGS, or HEAD."""
 
     path: tuple[str, ...]
     own_names: bool = False
@@ -126,70 +126,70 @@ def _along(
     cls: type[Any], version: int, path: tuple[str, ...], count: int, *, own_names: bool
 ) -> Any:
     """An instance that is filled at `path`; at a place of tags an array of it, above, is."""
-    made = _plain(cls, version)
+    instance = _plain(cls, version)
     if path == (TAGS,):
-        made.unknown_tags = {1000 + n: b"" for n in range(count)}
-        return made
+        instance.unknown_tags = {1000 + n: b"" for n in range(count)}
+        return instance
     (field,) = [field for field in fields_of(cls) if field.name == path[0]]
     part, rest = _part(field), path[1:]
     if field.kind == "struct":
         inner = _along(part or object, version, rest, count, own_names=own_names)
         value: Any = inner
     elif rest == (TAGS,) and part is not None:
-        one = _least(field.item, version)
-        one.unknown_tags = {1000: b""}
-        value = [one] * count
+        item = _least(field.item, version)
+        item.unknown_tags = {1000: b""}
+        value = [item] * count
     elif rest and part is not None:
         value = [_along(part, version, rest, count, own_names=own_names)]
     elif own_names:
         value = [_named(field.item, version, n) for n in range(count)]
     else:
         value = [_least(field.item, version)] * count
-    setattr(made, field.name, value)
-    return made
+    setattr(instance, field.name, value)
+    return instance
 
 
 def _plain(cls: type[Any], version: int) -> Any:
     """An instance with values that handlers accept; one item in each array that is not null."""
-    made = cls()
+    instance = cls()
     for field in fields_of(cls):
         if covers(field.versions, version) and not covers(field.tagged, version):
             value = CHOSEN.get(field.name)
-            if value is not None and type(value) is type(getattr(made, field.name) or value):
+            if value is not None and type(value) is type(getattr(instance, field.name) or value):
                 if field.kind in {"array", "struct", "bytes", "records", "uuid"}:
                     continue
-                setattr(made, field.name, value)
-    return made
+                setattr(instance, field.name, value)
+    return instance
 
 
 def _least(field: Field, version: int) -> Any:
     """The smallest item: empty strings and arrays, null where that is allowed."""
     if field.struct is None:
         return _ZERO.get(field.kind, 0)
-    made = field.part()
+    item = field.part()
     for inner in fields_of(field.part):
         if not covers(inner.versions, version):
             continue
         if covers(inner.nullable, version):
-            setattr(made, inner.name, None)
+            setattr(item, inner.name, None)
         elif inner.kind in {"string", "bytes"}:
-            setattr(made, inner.name, _ZERO[inner.kind])
-    return made
+            setattr(item, inner.name, _ZERO[inner.kind])
+    return item
 
 
 def _named(field: Field, version: int, number: int) -> Any:
     """An item that is like no other one."""
     if field.struct is None:
         return _unlike(field, number)
-    made = _plain(field.part, version)
+    item = _plain(field.part, version)
     for inner in fields_of(field.part):
         present = covers(inner.versions, version) and not covers(inner.tagged, version)
         if present and inner.kind in {"string", "uuid", "int32"}:
             if inner.kind == "string" and inner.name in {"config_name", "value"}:
                 continue
-            setattr(made, inner.name, _unlike(inner, number))
+            setattr(item, inner.name, _unlike(inner, number))
             break
-    return made
+    return item
 
 
 def _unlike(field: Field, number: int) -> Any:

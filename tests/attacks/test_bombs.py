@@ -45,8 +45,8 @@ def create(
     connection: Connection, topic: str, configs: dict[str, str], partitions: int = 1
 ) -> None:
     rows = [CreatableTopicConfig(*each) for each in configs.items()]
-    wanted = CreatableTopic(topic, partitions, 1, configs=rows)
-    answer = ask(connection, CreateTopicsRequest([wanted]), 7)
+    new_topic = CreatableTopic(topic, partitions, 1, configs=rows)
+    answer = ask(connection, CreateTopicsRequest([new_topic]), 7)
     assert not answer.topics[0].error_code
 
 
@@ -190,16 +190,16 @@ def test_a_search_by_time_in_a_stored_compression_bomb_is_bounded(
             assert protocol.produce_error("t", client.call(stored)) == 0
         soon = int(time.time() * 1000) + LATER_MS // 2
         parts = [ListOffsetsPartition(number, timestamp=soon) for number in range(2)]
-        asked = ListOffsetsRequest(topics=[ListOffsetsTopic("t", parts)])
+        request = ListOffsetsRequest(topics=[ListOffsetsTopic("t", parts)])
         with connections(attacked, count) as clients:
             found_some = 0
             for each in clients:
                 each.socket.settimeout(60)
-                each.send(request_frame(asked, 4))
+                each.send(request_frame(request, 4))
             for each in clients:
                 answer = bytes(each.answer())
-                found, _ = decoder(ListOffsetsResponse, 4)(memoryview(answer), 4)
-                rows = found.topics[0].partitions
+                response, _ = decoder(ListOffsetsResponse, 4)(memoryview(answer), 4)
+                rows = response.topics[0].partitions
                 codes = [row.error_code for row in rows]
                 later = ErrorCode.LEADER_NOT_AVAILABLE  # other searches wait: the client asks again
                 assert codes[0] in (0, later)

@@ -41,8 +41,8 @@ def ask(connection: Connection, request: object, version: int) -> Any:
 
 def fill(connection: Connection, topics: Sequence[str], batches: int) -> None:
     """Topics of one partition, with so many batches of 100 KB each."""
-    asked = CreateTopicsRequest([CreatableTopic(name, 1, 1) for name in topics])
-    assert not any(topic.error_code for topic in ask(connection, asked, 7).topics)
+    request = CreateTopicsRequest([CreatableTopic(name, 1, 1) for name in topics])
+    assert not any(topic.error_code for topic in ask(connection, request, 7).topics)
     content = protocol.record_batch([VALUE] * PER_BATCH)
     for topic in topics:
         for _ in range(batches):
@@ -58,15 +58,15 @@ def fetch(connection: Connection, offsets: dict[str, int]) -> dict[str, tuple[in
         )
         for name, at in offsets.items()
     ]
-    asked = FetchRequest(max_wait_ms=10, min_bytes=1, max_bytes=8 << 20, topics=topics)
-    found = dict.fromkeys(offsets, (0, -1))
-    for topic in ask(connection, asked, 12).responses:
+    request = FetchRequest(max_wait_ms=10, min_bytes=1, max_bytes=8 << 20, topics=topics)
+    results = dict.fromkeys(offsets, (0, -1))
+    for topic in ask(connection, request, 12).responses:
         (part,) = topic.partitions
         after = offsets[topic.topic]
         for _, header in iterate_headers(part.records or b""):
             after = header.next_offset
-        found[topic.topic] = part.error_code, after
-    return found
+        results[topic.topic] = part.error_code, after
+    return results
 
 
 def consume(connection: Connection, topics: Sequence[str], end: int) -> dict[str, set[int]]:
@@ -75,9 +75,9 @@ def consume(connection: Connection, topics: Sequence[str], end: int) -> dict[str
     offsets = dict.fromkeys(topics, 0)
     seen: dict[str, set[int]] = {topic: set() for topic in topics}
     while any(at < end for at in offsets.values()):
-        found = fetch(connection, offsets)
-        assert not any(code for code, _ in found.values()), found
-        after = {topic: at for topic, (_, at) in found.items()}
+        results = fetch(connection, offsets)
+        assert not any(code for code, _ in results.values()), results
+        after = {topic: at for topic, (_, at) in results.items()}
         assert any(after[topic] > at for topic, at in offsets.items()), offsets
         for topic in topics:
             seen[topic].add(after[topic])
@@ -147,7 +147,7 @@ def leave_foreign_files(data: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "told"),
+    ("damage", "message"),
     [
         (cut_closed, "segment file ends within a batch"),
         (zero_recovery_points, "malformed checkpoint ignored"),
@@ -156,11 +156,11 @@ def leave_foreign_files(data: Path) -> None:
     ],
 )
 def test_a_start_with_damaged_files_serves_every_topic_and_logs_the_damage(
-    tmp_path: Path, damage: Callable[[Path], None], told: str
+    tmp_path: Path, damage: Callable[[Path], None], message: str
 ) -> None:
     attacked = damaged_start(tmp_path, damage)
 
-    assert told in attacked.log
+    assert message in attacked.log
 
 
 def flip_in_metadata_log(data: Path) -> None:

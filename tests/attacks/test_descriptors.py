@@ -48,13 +48,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 def create(broker: BrokerProcess, partitions: int) -> None:
     host, port = broker.address
     with open_client(Endpoint(host, port), 900.0, unknown="no such API") as ask:
-        wanted = CreateTopicsRequest([CreatableTopic("t", partitions, 1)], timeout_ms=60_000)
-        assert ask(wanted).topics[0].error_code == 0
+        request = CreateTopicsRequest([CreatableTopic("t", partitions, 1)], timeout_ms=60_000)
+        assert ask(request).topics[0].error_code == 0
 
 
 def topic_id(ask: SendRequest, topic: str) -> bytes:
-    found: bytes = ask(MetadataRequest([MetadataRequestTopic(name=topic)])).topics[0].topic_id
-    return found
+    id_: bytes = ask(MetadataRequest([MetadataRequestTopic(name=topic)])).topics[0].topic_id
+    return id_
 
 
 def produce(ask: SendRequest, topic: tuple[str, bytes], number: int) -> int:
@@ -108,9 +108,9 @@ def flood(address: Address, limit: int) -> Iterator[list[socket.socket]]:
     """More connections than a broker may have: the later ones wait in the kernel's queue."""
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(limit + 50)]
-        for one in sockets:
-            one.setblocking(False)
-            one.connect_ex(address)
+        for connection in sockets:
+            connection.setblocking(False)
+            connection.connect_ex(address)
         yield sockets
 
 
@@ -140,8 +140,8 @@ def test_a_flood_of_connections_stops_no_background_job_and_no_partition(
             t = ("t", topic_id(ask, "t"))
             assert [produce(ask, t, number) for number in range(partitions)] == [0] * partitions
             topics = [CreatableTopic(f"n{number}", 5, 1) for number in range(10)]
-            found = ask(CreateTopicsRequest(topics, timeout_ms=30_000)).topics
-            assert [one.error_code for one in found] == [0] * len(topics)
+            results = ask(CreateTopicsRequest(topics, timeout_ms=30_000)).topics
+            assert [topic.error_code for topic in results] == [0] * len(topics)
             n9 = ("n9", topic_id(ask, "n9"))
             assert [produce(ask, n9, number) for number in range(5)] == [0] * 5
             # APIs of which no request came before: their handlers are imported now.
@@ -167,5 +167,5 @@ def test_a_start_with_too_few_descriptors_fails_and_prints_the_needed_number(
     ):
         pass
 
-    wanted = rf"\(ulimit -n\) is {SMALLEST - 1}, a broker needs at least {SMALLEST}"
-    assert re.search(wanted, str(caught.value))
+    message = rf"\(ulimit -n\) is {SMALLEST - 1}, a broker needs at least {SMALLEST}"
+    assert re.search(message, str(caught.value))

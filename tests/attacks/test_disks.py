@@ -45,8 +45,8 @@ def produce(connection: Connection, topic: str) -> int:
 
 
 def create(connection: Connection) -> None:
-    asked = CreateTopicsRequest([CreatableTopic(name, 1, 1) for name in TOPICS])
-    assert not any(topic.error_code for topic in ask(connection, asked, 7).topics)
+    request = CreateTopicsRequest([CreatableTopic(name, 1, 1) for name in TOPICS])
+    assert not any(topic.error_code for topic in ask(connection, request, 7).topics)
 
 
 def write_until_one_fails(connection: Connection, rounds: int) -> tuple[dict[str, int], set[str]]:
@@ -67,7 +67,7 @@ def write_until_one_fails(connection: Connection, rounds: int) -> tuple[dict[str
 
 def ends(connection: Connection) -> dict[str, int]:
     """Batches that can be fetched, by topic."""
-    found = dict[str, int]()
+    batches = dict[str, int]()
     for topic in TOPICS:
         offset, before = 0, -1
         while offset != before:
@@ -75,8 +75,8 @@ def ends(connection: Connection) -> dict[str, int]:
             code, after = fetch(connection, {topic: offset})[topic]
             assert not code, (topic, code)
             offset = max(after, offset)
-        found[topic] = offset // PER_BATCH
-    return found
+        batches[topic] = offset // PER_BATCH
+    return batches
 
 
 def offline_lines(attacked: Attacked) -> list[str]:

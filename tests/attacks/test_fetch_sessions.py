@@ -19,8 +19,8 @@ _NAMES: Final = 12  # the last version that names topics
 def test_fetch_sessions_of_disconnected_clients_do_not_fill_the_memory(
     tmp_path: Path, size: Callable[[int, int], int]
 ) -> None:
-    asked = [FetchPartition(number, fetch_offset=0) for number in range(_OF_ONE)]
-    topics = [FetchTopic("missing", partitions=asked)]
+    partitions = [FetchPartition(number, fetch_offset=0) for number in range(_OF_ONE)]
+    topics = [FetchTopic("missing", partitions=partitions)]
     fetch = FetchRequest(max_wait_ms=0, session_epoch=0, topics=topics)
     frame = request_frame(fetch, _NAMES)
     with attacked_broker(tmp_path, longest_stall_s=0.5, most_resident_bytes=400 * MIB) as attacked:

@@ -56,7 +56,7 @@ async def fill_with_hostile_names(broker: ServedBroker) -> None:
 
 def dangers_of(page: Element) -> list[Element]:
     """Elements that would run something, or lead somewhere else."""
-    found = []
+    dangers = []
     for element in elements_of(page):
         texts = {name: text or "" for name, text in element.attributes.items()}
         links = [texts.get(name, "") for name in ("href", "src", "action", "formaction")]
@@ -64,8 +64,8 @@ def dangers_of(page: Element) -> list[Element]:
         calls = any(name.startswith("on") or name == "style" for name in texts)
         leads_away = any(link and not link.startswith(("/", "#")) for link in links)
         if runs or calls or leads_away or element.name in ("img", "iframe", "object", "base"):
-            found.append(element)
-    return found
+            dangers.append(element)
+    return dangers
 
 
 def elements_of(element: Element) -> list[Element]:
@@ -114,8 +114,8 @@ async def test_address_puts_no_header_and_no_markup_into_an_answer(
     autojump_clock: MockClock, target: str
 ) -> None:
     async with (
-        served() as it,
-        http_client(it.broker.world, address_of(it.broker)) as client,
+        served() as server,
+        http_client(server.broker.world, address_of(server.broker)) as client,
     ):
         for headers in ({}, {"accept": "text/html"}, {"x-forwarded-for": "1.2.3.4"}):
             answer = await client.ask("GET", target, headers=headers)
@@ -129,11 +129,11 @@ async def test_login_over_a_socket_gives_a_session_that_a_logout_ends(
     autojump_clock: MockClock,
 ) -> None:
     async with (
-        served() as it,
-        http_client(it.broker.world, address_of(it.broker)) as client,
+        served() as server,
+        http_client(server.broker.world, address_of(server.broker)) as client,
     ):
         users = AlterUserScramCredentialsRequest(upsertions=[upsertion("ann", "secret")])
-        await it.ask(users)
+        await server.ask(users)
         form = {"content-type": "application/x-www-form-urlencoded", "origin": "http://localhost"}
 
         wrong = await client.ask("POST", "/login", headers=form, body=b"user=ann&password=x")
@@ -149,14 +149,14 @@ async def test_login_over_a_socket_gives_a_session_that_a_logout_ends(
 
 
 async def test_slow_and_broken_logins_leave_nothing_behind(autojump_clock: MockClock) -> None:
-    async with served() as it:
-        address = address_of(it.broker)
+    async with served() as server:
+        address = address_of(server.broker)
         head = b"POST /login HTTP/1.1\r\nhost: localhost\r\norigin: http://localhost\r\n"
         head += b"content-type: application/x-www-form-urlencoded\r\ncontent-length: 100\r\n\r\n"
         async with trio.open_nursery() as nursery:
 
             async def send_half(number: int) -> None:
-                async with http_client(it.broker.world, address) as client:
+                async with http_client(server.broker.world, address) as client:
                     await client.send(head + b"user=ann&password=")
                     if number % 2:
                         client.socket.abort()
@@ -165,11 +165,11 @@ async def test_slow_and_broken_logins_leave_nothing_behind(autojump_clock: MockC
 
             for number in range(20):
                 nursery.start_soon(send_half, number)
-        async with http_client(it.broker.world, address) as client:
+        async with http_client(server.broker.world, address) as client:
             assert (await client.ask("GET", "/hello")).status == 200
         figures = {
             node.name: node.figures()
-            for _, node in it.broker.node.walk()
+            for _, node in server.broker.node.walk()
             if node.name in ("http-logins", "http-sessions")
         }
 

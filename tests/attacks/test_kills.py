@@ -58,14 +58,16 @@ def ends_of(broker: BrokerProcess, topic: str, epochs: list[int]) -> dict[int, i
 
     async def ask() -> dict[int, int]:
         async with connected(RealWorld(SkippingClock()), Endpoint(*broker.address)) as client:
-            found = {}
+            ends = {}
             for epoch in epochs:
-                asked = OffsetForLeaderTopic(topic, [OffsetForLeaderPartition(0, -1, epoch)])
-                answer = await client.ask(OffsetForLeaderEpochRequest(topics=[asked]), 4)
+                request_topic = OffsetForLeaderTopic(
+                    topic, [OffsetForLeaderPartition(0, -1, epoch)]
+                )
+                answer = await client.ask(OffsetForLeaderEpochRequest(topics=[request_topic]), 4)
                 (part,) = answer.topics[0].partitions
                 assert (part.error_code, part.leader_epoch) == (0, epoch)
-                found[epoch] = part.end_offset
-            return found
+                ends[epoch] = part.end_offset
+            return ends
 
     return trio.run(ask, clock=SkippingClock())
 

@@ -43,9 +43,9 @@ def names(count: int) -> list[str]:
         lambda names: DescribeGroupsRequest(["one"] * len(names)),
         ConsumerGroupDescribeRequest,
         lambda names: FindCoordinatorRequest(coordinator_keys=names),
-        lambda names: LeaveGroupRequest("g", members=[MemberIdentity(one) for one in names]),
+        lambda names: LeaveGroupRequest("g", members=[MemberIdentity(name) for name in names]),
         lambda names: JoinGroupRequest(
-            "g", 10_000, 10_000, protocols=[JoinGroupRequestProtocol(one, b"") for one in names]
+            "g", 10_000, 10_000, protocols=[JoinGroupRequestProtocol(name, b"") for name in names]
         ),
     ],
     ids=["DeleteGroups", "DescribeGroups", "again", "ConsumerGroups", "Find", "Leave", "Join"],
@@ -67,13 +67,13 @@ def test_a_long_list_of_groups_does_not_delay_other_clients(
 def test_a_topic_named_many_times_in_describe_configs_is_described_once(
     tmp_path: Path, size: Callable[[int, int], int]
 ) -> None:
-    made = CreateTopicsRequest([CreatableTopic("t", 1, 1)])
-    asked = [DescribeConfigsResource(_TOPIC, "t")] * size(20_000, 100_000)
+    creation = CreateTopicsRequest([CreatableTopic("t", 1, 1)])
+    resources = [DescribeConfigsResource(_TOPIC, "t")] * size(20_000, 100_000)
     with (
         attacked_broker(tmp_path, longest_stall_s=_LONGEST_STALL_S) as attacked,
         connect(attacked.broker.address) as client,
     ):
-        client.call(request_frame(made, newest(CreateTopicsRequest)))
-        answer = client.call(request_frame(DescribeConfigsRequest(asked), 4))
+        client.call(request_frame(creation, newest(CreateTopicsRequest)))
+        answer = client.call(request_frame(DescribeConfigsRequest(resources), 4))
 
         assert len(answer) < 1 << 16

@@ -38,7 +38,7 @@ def apis() -> list[Api]:
     """Every API that a broker serves."""
     registry = Registry()
     registry.add_module(trio_kafka_apis)
-    return [api for one in registry if (api := registry.get(one.key)) is not None]
+    return [api for entry in registry if (api := registry.get(entry.key)) is not None]
 
 
 def test_every_api_is_covered_by_the_large_request_tests() -> None:
@@ -63,11 +63,11 @@ def test_no_large_request_blocks_the_event_loop(
                 for place in _some(places(api.request, version), all_of_them=all_of_them):
                     largest = _largest(api, size(1 << 17, 10 * MIB))
                     stall = _stall_of(attacked, filled(api.request, version, place, largest))
-                    told = f"{stall * 1e3:7.1f} ms  {api.name} {version}  {place}"
+                    line = f"{stall * 1e3:7.1f} ms  {api.name} {version}  {place}"
                     if stall > AIM_S:
-                        print(told)
+                        print(line)
                     if stall > LIMIT_S:
-                        slow.append(told)
+                        slow.append(line)
     assert not slow, "\n" + "\n".join(sorted(slow, reverse=True))
 
 
@@ -112,9 +112,9 @@ def _largest(api: Api, most: int) -> int:
     return min(max(api.largest, MIB), most)
 
 
-def _some(found: Iterable[Place], *, all_of_them: bool) -> list[Place]:
+def _some(candidates: Iterable[Place], *, all_of_them: bool) -> list[Place]:
     """A few places: of each kind the first and the deepest."""
-    every = list(found)
+    every = list(candidates)
     if all_of_them or len(every) <= 5:
         return every
     kinds = [
@@ -151,12 +151,12 @@ def _read_answer(attacker: socket.socket) -> None:
     attacker.settimeout(_ANSWER_S)
     with suppress(TimeoutError):
         head = attacker.recv(4, socket.MSG_WAITALL)
-        left = struct.unpack(">i", head)[0] if len(head) == 4 else 0
-        while left > 0:
-            received = attacker.recv_into(room, min(left, len(room)))
+        remaining = struct.unpack(">i", head)[0] if len(head) == 4 else 0
+        while remaining > 0:
+            received = attacker.recv_into(room, min(remaining, len(room)))
             if not received:
                 return
-            left -= received
+            remaining -= received
 
 
 def _create_topic(attacked: Attacked) -> None:

@@ -103,10 +103,10 @@ def assert_every_kind_of_api_answers(attacked: Attacked) -> None:
     """Plain, async and parked, read in steps and written in steps, audited or not."""
     with client_of(attacked) as client:
         topic = CreatableTopic("after-the-attack", 1, 1)
-        (made,) = client.ask(CreateTopicsRequest([topic], timeout_ms=5000)).topics
-        assert made.error_code == 0
-        wanted = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=100)
-        asked = [
+        (created_topic,) = client.ask(CreateTopicsRequest([topic], timeout_ms=5000)).topics
+        assert created_topic.error_code == 0
+        partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=100)
+        requests = [
             MetadataRequest(topics=None),
             ListOffsetsRequest(
                 replica_id=-1,
@@ -116,7 +116,7 @@ def assert_every_kind_of_api_answers(attacked: Attacked) -> None:
                 max_wait_ms=200,
                 min_bytes=1,
                 session_epoch=-1,
-                topics=[FetchTopic(topic_id=made.topic_id, partitions=[wanted])],
+                topics=[FetchTopic(topic_id=created_topic.topic_id, partitions=[partition])],
             ),
             FindCoordinatorRequest(coordinator_keys=["g"]),
             ListGroupsRequest(),
@@ -126,7 +126,7 @@ def assert_every_kind_of_api_answers(attacked: Attacked) -> None:
             ListPluginsRequest(),
             DeleteTopicsRequest([DeleteTopicState(topic.name)], timeout_ms=5000),
         ]
-        for request in asked:
+        for request in requests:
             answer = client.ask(request)
             assert getattr(answer, "error_code", 0) == 0, answer
         time.sleep(1)  # the plugin is reloaded once a second

@@ -85,8 +85,8 @@ def alter(
     try:
         (answer,) = ask(IncrementalAlterConfigsRequest([changed])).responses
     except OSError as error:
-        what = [(name, (text or "")[:100]) for name, text in settings]
-        raise AssertionError(f"no answer: {resource} {what} {operation}") from error
+        excerpts = [(name, (text or "")[:100]) for name, text in settings]
+        raise AssertionError(f"no answer: {resource} {excerpts} {operation}") from error
     return answer.error_code, answer.error_message
 
 
@@ -99,8 +99,8 @@ def replace(ask: SendRequest, resource: Resource, **settings: str) -> int:
 
 
 def create_topic(ask: SendRequest, name: str) -> None:
-    wanted = MetadataRequest([MetadataRequestTopic(name=name)], allow_auto_topic_creation=True)
-    while ask(wanted).topics[0].error_code:
+    request = MetadataRequest([MetadataRequestTopic(name=name)], allow_auto_topic_creation=True)
+    while ask(request).topics[0].error_code:
         pass
 
 
@@ -113,8 +113,8 @@ def produce(ask: SendRequest, topic: str) -> int:
 
 
 def topic_id(ask: SendRequest, topic: str) -> bytes:
-    found: bytes = ask(MetadataRequest([MetadataRequestTopic(name=topic)])).topics[0].topic_id
-    return found
+    id_: bytes = ask(MetadataRequest([MetadataRequestTopic(name=topic)])).topics[0].topic_id
+    return id_
 
 
 @contextmanager
@@ -155,9 +155,9 @@ def test_a_client_cannot_make_the_broker_write_to_a_file_of_its_choice(tmp_path:
     ):
         for resource in (BROKER, ALL_BROKERS):
             for path in paths:
-                wanted = ("trio.request.log", "file"), ("trio.request.log.file", path)
-                assert alter(ask, resource, *wanted)[0]
-                assert alter(ask, resource, *wanted, operation=APPEND)[0]
+                changes = ("trio.request.log", "file"), ("trio.request.log.file", path)
+                assert alter(ask, resource, *changes)[0]
+                assert alter(ask, resource, *changes, operation=APPEND)[0]
                 assert replace(ask, resource, trio_request_log="file", trio_request_log_file=path)
                 create_topic(ask, "t")
 
@@ -165,8 +165,8 @@ def test_a_client_cannot_make_the_broker_write_to_a_file_of_its_choice(tmp_path:
 def test_a_client_cannot_direct_the_request_log_to_an_internal_topic(tmp_path: Path) -> None:
     with attacked_broker(tmp_path) as attacked, client(attacked.broker) as ask:
         for topic in ("__consumer_offsets", "__transaction_state", "__cluster_metadata", "a/b"):
-            wanted = ("trio.request.log", "topic"), ("trio.request.log.topic", topic)
-            assert alter(ask, BROKER, *wanted)[0]
+            changes = ("trio.request.log", "topic"), ("trio.request.log.topic", topic)
+            assert alter(ask, BROKER, *changes)[0]
         assert not list(attacked.broker.data.glob("__consumer_offsets-*"))
 
 
@@ -205,16 +205,16 @@ def hostile(setting: Setting, victim: Path, random: Random, longest: int) -> Ite
 
 
 def dynamic_settings() -> dict[str, Setting]:
-    """What may change while a broker runs, what must not though it looks so, and with a prefix."""
-    known = every_setting()
+    """Settings that may change while a broker runs, some that only look so, and with a prefix."""
+    all_settings = every_setting()
     dynamic = {
         name: setting
-        for name, setting in known.items()
+        for name, setting in all_settings.items()
         if setting.update is not Update.READ_ONLY or name.startswith("trio.")
     }
     prefixed = {f"listener.name.plaintext.{name}": setting for name, setting in dynamic.items()}
     of_plugin = {
-        f"plugin.{name}": known["trio.request.log.file"]
+        f"plugin.{name}": all_settings["trio.request.log.file"]
         for name in ("audit.topic", "http.listeners", "chaos.rules", "x.y")
     }
     return {**dynamic, **prefixed, **of_plugin}

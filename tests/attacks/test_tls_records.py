@@ -54,12 +54,12 @@ async def written_pair(
 
 def left_in(socket: Socket) -> int:
     """Bytes that nobody has received."""
-    left = 0
+    count = 0
     while True:
         try:
-            left += socket.receive_into(bytearray(1 << 16))
+            count += socket.receive_into(bytearray(1 << 16))
         except BlockingIOError:
-            return left
+            return count
 
 
 async def test_changes_of_keys_without_data_end_the_connection_in_a_short_call(

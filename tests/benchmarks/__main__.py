@@ -156,7 +156,7 @@ def measure(
 def _run(
     row: Measure, targets: list[Target], times: int, reasons: dict[str, str]
 ) -> dict[str, list[Figures]]:
-    """What each broker gives, in turn; `reasons` gets why one does not, which is asked no more."""
+    """Figures of the brokers, in turn. One that gives none is skipped; `reasons` gets why."""
     runs: dict[str, list[Figures]] = {target.broker.name: [] for target in targets}
     for _ in range(times):
         for target in targets:
@@ -178,7 +178,7 @@ def _gets_better(runs: list[Figures]) -> bool:
         return False
     *before, last = runs
     return any(
-        figure.value < STILL * min(one[name].value for one in before)
+        figure.value < STILL * min(earlier[name].value for earlier in before)
         for name, figure in last.items()
         if name.endswith("server CPU")
     )

@@ -1,4 +1,4 @@
-"""What a page of the admin UI costs a broker, and for how long it holds the loop at most.
+"""Cost of a page of the admin UI for a broker, and for how long it holds the loop at most.
 
     python -m tests.benchmarks.bench_admin_ui [connections] [partitions]
 

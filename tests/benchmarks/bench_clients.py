@@ -1,4 +1,4 @@
-"""What a record costs our Trio client, beside aiokafka, kafka-python and confluent-kafka.
+"""Cost of a record in our Trio client, beside aiokafka, kafka-python and confluent-kafka.
 
     python -m tests.benchmarks.bench_clients [--repetitions N] [--scale X] [WAY ...] [--load NAME]
 

@@ -1,4 +1,4 @@
-"""What decoding record batches to Arrow costs, beside aiokafka's Cython parser; and encoding them.
+"""Cost of decoding record batches to Arrow, beside aiokafka's Cython parser; and of encoding them.
 
     python -m tests.benchmarks.bench_columnar [--seconds S]
 
@@ -25,7 +25,7 @@ from trio_kafka.records.columnar import COLUMNS, decode, encode
 from trio_kafka.records.compression import Codec
 
 REPETITIONS: Final = 5
-ASKED: Final = ("key", "value", "offset", "timestamp")
+READ_COLUMNS: Final = ("key", "value", "offset", "timestamp")
 FIRST_MS: Final = 1_700_000_000_000
 
 
@@ -84,9 +84,9 @@ def columns_of(load: Load) -> pa.RecordBatch:
     )
 
 
-def decode_all(log: bytes, columns: tuple[str, ...] = ASKED) -> int:
+def decode_all(log: bytes, columns: tuple[str, ...] = READ_COLUMNS) -> int:
     """How many records there are, after they have been columns."""
-    return sum(one.num_rows for one in decode(log, at=TopicPartition("t", 0), columns=columns))
+    return sum(batch.num_rows for batch in decode(log, at=TopicPartition("t", 0), columns=columns))
 
 
 def parse_aiokafka(log: bytes) -> int:
@@ -118,7 +118,7 @@ def aiokafka_to_arrow(log: bytes) -> int:
         pa.array(offsets, pa.int64()),
         pa.array(times, pa.timestamp("ms", tz="UTC")),
     ]
-    return int(pa.RecordBatch.from_arrays(arrays, names=list(ASKED)).num_rows)
+    return int(pa.RecordBatch.from_arrays(arrays, names=list(READ_COLUMNS)).num_rows)
 
 
 READERS: Final[Mapping[str, Callable[[bytes], int]]] = {
@@ -148,14 +148,14 @@ def measure(loads: Mapping[str, Load], seconds: float) -> dict[str, dict[str, fl
             if read(log) != load.records:
                 raise ValueError(f"{reader} does not find {load.records} records of {name}")
         for _ in range(REPETITIONS):
-            for what, call in (*calls.items(), ("encode", write)):
+            for label, call in (*calls.items(), ("encode", write)):
                 speed = load.records / cpu_us(call, seconds / REPETITIONS)
-                row[what] = max(speed, row.get(what, 0.0))
+                row[label] = max(speed, row.get(label, 0.0))
     return figures
 
 
 def missed(figures: Figures) -> list[str]:
-    """What of the bounds is not kept, in words."""
+    """Violations of the bounds, in words."""
     return [
         f"{load}: {ratio:.2f} times aiokafka {reader}, want {bound:g}"
         for (load, reader), bound in BOUNDS.items()

@@ -38,7 +38,7 @@ _SIZE: Final = 100
 
 @frozen
 class Cost:
-    """What a command took: time of a clock, and CPU of its process, in seconds."""
+    """Cost of a command: time of a clock, and CPU of its process, in seconds."""
 
     wall_s: float
     cpu_s: float

@@ -126,10 +126,10 @@ def run(directory: Directory, job: CleaningJob) -> Figure:
     return Figure(stats.messages_read / took / 1e6, longest * 1e3)
 
 
-def better(one: Figure, other: Figure | None) -> Figure:
-    if other is None:
-        return one
-    return Figure(max(one.speed, other.speed), min(one.longest_ms, other.longest_ms))
+def better(first: Figure, second: Figure | None) -> Figure:
+    if second is None:
+        return first
+    return Figure(max(first.speed, second.speed), min(first.longest_ms, second.longest_ms))
 
 
 def measure(loads: Mapping[str, Load], records: int) -> dict[tuple[str, str], Figure]:

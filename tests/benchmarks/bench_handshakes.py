@@ -34,16 +34,16 @@ BURSTS: Final = 10  # a second
 def rsa_pem() -> str:
     """Key and certificate of RSA-2048, issued by the tests' authority."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    known = server().certificate
+    template = server().certificate
     builder = x509.CertificateBuilder(
-        subject_name=known.subject,
-        issuer_name=known.issuer,
+        subject_name=template.subject,
+        issuer_name=template.issuer,
         public_key=key.public_key(),
         serial_number=1,
-        not_valid_before=known.not_valid_before_utc,
-        not_valid_after=known.not_valid_after_utc,
+        not_valid_before=template.not_valid_before_utc,
+        not_valid_after=template.not_valid_after_utc,
         extensions=[
-            known.extensions.get_extension_for_class(x509.SubjectAlternativeName),  # type: ignore[list-item]
+            template.extensions.get_extension_for_class(x509.SubjectAlternativeName),  # type: ignore[list-item]
         ],
     )
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())

@@ -1,4 +1,4 @@
-"""What the registry's counters cost a hop, against the same code without them.
+"""Cost of the registry's counters for a hop, against the same code without them.
 
     python tests/benchmarks/bench_hops.py [repetitions]
 
@@ -118,13 +118,13 @@ def requests(kept: int, *, cold: bool, stamped: bool) -> Loop:
 
 
 def lives(*, cold: bool) -> tuple[Loop, Loop]:
-    """What is kept of each request, beside the sums: the ring and the bar of the slowest."""
+    """Loops for what is kept of each request besides the sums: the ring and the slowest's bar."""
 
     def of(keep: Callable[[RecentRequests, Stamps, float], None]) -> Loop:
         kept = [RecentRequests(RECENT) for _ in range(APIS)]
-        for one in kept:
+        for recent in kept:
             for _ in range(RECENT):
-                one.note_slow(Stamps(received=0.0, begun=0.0, sent=9.0), 9.0)
+                recent.note_slow(Stamps(received=0.0, begun=0.0, sent=9.0), 9.0)
 
         def loop(times: int) -> None:
             for n in range(times):
@@ -137,12 +137,12 @@ def lives(*, cold: bool) -> tuple[Loop, Loop]:
 
         return loop
 
-    def keep(one: RecentRequests, stamps: Stamps, total: float) -> None:
-        one.latest.append(stamps)
-        if total > one.slow_above:
-            one.note_slow(stamps, total)
+    def keep(recent: RecentRequests, stamps: Stamps, total: float) -> None:
+        recent.latest.append(stamps)
+        if total > recent.slow_above:
+            recent.note_slow(stamps, total)
 
-    def nothing(one: RecentRequests, stamps: Stamps, total: float) -> None:
+    def nothing(recent: RecentRequests, stamps: Stamps, total: float) -> None:
         """A call as the other one."""
 
     return of(keep), of(nothing)
@@ -185,13 +185,13 @@ async def plane_us(requests_each: int, depth: int) -> float:
         running_plane(RealWorld(SkippingClock()), [api_versions]) as plane,
         connected(plane.world, plane.endpoint) as client,
     ):
-        asked = frame(18, 0)
-        await client.send(asked)
+        request = frame(18, 0)
+        await client.send(request)
         size = len(await client.receive_frame()) + 4
         gc.collect()
         began = time.thread_time()
         for _ in range(requests_each // depth):
-            await client.send(asked * depth)
+            await client.send(request * depth)
             await client.receive(size * depth)
         return (time.thread_time() - began) / requests_each * 1e6
 

@@ -1,4 +1,4 @@
-"""What interceptors cost, in process, in CPU time of this thread.
+"""Cost of interceptors, in process, in CPU time of this thread.
 
     python -m tests.benchmarks.bench_interceptors [repetitions]
 
@@ -85,12 +85,12 @@ class Bench:
         frame = request_frame(self.produce, newest(ProduceRequest))
         for block in range(-1, PRODUCES // BLOCK):
             began = time.thread_time()
-            made = [client.arrive(frame) for client in self.clients[:BLOCK]]
-            for request in made:
+            requests = [client.arrive(frame) for client in self.clients[:BLOCK]]
+            for request in requests:
                 perform(request)
             if block >= 0:  # before, the route is made
                 took += time.thread_time() - began
-            await _all_answered(made)  # nothing to wait for, unless its directory was slow
+            await _all_answered(requests)  # nothing to wait for, unless its directory was slow
         return took / PRODUCES
 
     async def fetches(self) -> float:
@@ -103,8 +103,8 @@ class Bench:
 
     async def _park_and_wake(self, frame: bytes) -> None:
         purgatory, perform = self.parts[Purgatories].fetch, self.direct.group.perform
-        made = [client.arrive(frame) for client in self.clients]
-        for request in made:
+        requests = [client.arrive(frame) for client in self.clients]
+        for request in requests:
             if not perform(request):  # async: a handler task takes it
                 self.direct.channel.offer(request)
         while purgatory.waiting < PARKED:
@@ -112,7 +112,7 @@ class Bench:
         for delayed in list(purgatory._waiting):
             delayed.timed_out = True
             delayed.marked()
-        await _all_answered(made)
+        await _all_answered(requests)
 
     def put_on(self, kind: Kind, function: Any, request: type[Any], count: int) -> None:
         """So many interceptors of a kind, as plugins have them."""
@@ -123,13 +123,13 @@ class Bench:
             )
 
     def take_off(self) -> None:
-        for one in list(self.parts.interceptors._all):
-            self.parts.interceptors.remove(one)
+        for interceptor in list(self.parts.interceptors._all):
+            self.parts.interceptors.remove(interceptor)
 
 
-async def _all_answered(made: Sequence[Request]) -> None:
+async def _all_answered(requests: Sequence[Request]) -> None:
     """One after the other: to look at all of them in each pass would be measured, too."""
-    for request in made:
+    for request in requests:
         while not request.stamps.answered:
             await trio.lowlevel.checkpoint()
 

@@ -1,4 +1,4 @@
-"""What ten interceptors cost of a Produce as it is served: over sockets, CPU of the server.
+"""Cost of ten interceptors for a Produce as it is served: over sockets, CPU of the server.
 
     python -m tests.benchmarks.bench_interceptors_served [seconds of a run] [repetitions]
 
@@ -67,7 +67,7 @@ async def take_turns(task_status):
             print({ON!r} if wanted else {OFF!r}, flush=True)
 
 
-def made(number):
+def new_plugin(number):
     @plugin(f"nothing-{{number}}")
     @asynccontextmanager
     async def nothing(context):
@@ -79,8 +79,8 @@ def made(number):
     return nothing
 
 
-nothing_0, nothing_1, nothing_2, nothing_3, nothing_4 = map(made, range(5))
-nothing_5, nothing_6, nothing_7, nothing_8, nothing_9 = map(made, range(5, 10))
+nothing_0, nothing_1, nothing_2, nothing_3, nothing_4 = map(new_plugin, range(5))
+nothing_5, nothing_6, nothing_7, nothing_8, nothing_9 = map(new_plugin, range(5, 10))
 """
 
 

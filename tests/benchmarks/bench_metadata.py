@@ -1,4 +1,4 @@
-"""What the metadata of many partitions cost: replay, one change, a snapshot. No broker is started.
+"""Cost of the metadata of many partitions: replay, one change, a snapshot. No broker is started.
 
     python tests/benchmarks/bench_metadata.py [topics] [partitions of each]
 

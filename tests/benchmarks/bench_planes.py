@@ -1,4 +1,4 @@
-"""What a small request costs the planes: server CPU of ApiVersions by connections and depth.
+"""Cost of a small request to the planes: server CPU of ApiVersions by connections and depth.
 
     python tests/benchmarks/bench_planes.py [seconds] [repetitions]
 

@@ -1,4 +1,4 @@
-"""What clients feel of a plugin's reload whose import takes long: the longest pass of the loop.
+"""Delay of clients by a plugin's reload whose import takes long: the longest pass of the loop.
 
     python -m tests.benchmarks.bench_reload [ms of import]
 
@@ -105,17 +105,17 @@ class Client(threading.Thread):
 @contextmanager
 def clients(address: Address) -> Iterator[list[Client]]:
     result = [Client(address) for _ in range(4)]
-    for one in result:
-        one.start()
+    for client in result:
+        client.start()
     try:
         yield result
     finally:
-        for one in result:
-            one.stop.set()
-            one.join()
+        for client in result:
+            client.stop.set()
+            client.join()
 
 
-def told(waits: list[float]) -> str:
+def percentiles(waits: list[float]) -> str:
     ordered = sorted(waits)
     shares = [ordered[int(len(ordered) * share)] for share in (0.5, 0.99)]
     return f"p50 {shares[0]:.2f}, p99 {shares[1]:.1f}, longest {ordered[-1]:.1f} ms"
@@ -141,8 +141,11 @@ def measure(name: str, modules: dict[str, str], directory: Path) -> None:
                 if answer.error_code:
                     raise RuntimeError(answer.error_message)
     print(f"{name}: reload {min(took):.0f} ms")
-    print(f"  without: {told([wait for request in quiet for wait in request.waits])}")
-    print(f"  with:    {told([wait for request in busy for wait in request.waits])}", flush=True)
+    print(f"  without: {percentiles([wait for request in quiet for wait in request.waits])}")
+    print(
+        f"  with:    {percentiles([wait for request in busy for wait in request.waits])}",
+        flush=True,
+    )
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""What it costs to describe the tree of a plane with many connections, whole, and at once at most.
+"""Cost of describing the tree of a plane with many connections: in all, and the longest slice.
 
     python tests/benchmarks/bench_tree.py [connections] [repetitions]
 

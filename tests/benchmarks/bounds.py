@@ -1,4 +1,4 @@
-"""What a figure is held to: at most `must`, and `aim` is where it should get.
+"""Bounds of figures: a figure is at most `must`, and `aim` is where it should get.
 
 A figure is held to the same figure of the broker beside it, to another figure of its own row, or to
 a value in its unit. All bounds are upper ones: of cost and of latency, not of rates.
@@ -25,7 +25,7 @@ class Bound:
     than: str | None
 
     def value(self, ours: Figures, theirs: Figures) -> float | None:
-        """What is compared with `must` and `aim`; None: something was not measured."""
+        """Value to compare with `must` and `aim`; None: something was not measured."""
         figure = ours.get(self.figure)
         if figure is None:
             return None

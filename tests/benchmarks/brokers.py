@@ -82,8 +82,8 @@ def started(
     def start(
         where: Path, *more: str, port: int | None = None
     ) -> AbstractContextManager[BrokerProcess]:
-        given = (*SETTINGS, *settings, *more)
-        return broker_process(where, *given, command=command, port=port, start_timeout_s=120)
+        all_settings = (*SETTINGS, *settings, *more)
+        return broker_process(where, *all_settings, command=command, port=port, start_timeout_s=120)
 
     with start(directory / name) as broker:
         yield Broker(name, broker.address, Server(broker.process.pid), start)
@@ -95,17 +95,17 @@ def unwind_on_sigterm() -> None:
     An extension in C may make another exception of the exit that comes while it runs: that ends the
     program, too, and with the status of the signal.
     """
-    told: list[int] = []
+    signals: list[int] = []
 
     def end(number: int, _frame: object) -> None:
-        told.append(number)
+        signals.append(number)
         sys.exit(128 + number)
 
     def report(kind: type[BaseException], error: BaseException, traceback: Any) -> None:
         sys.__excepthook__(kind, error, traceback)
-        if told:
+        if signals:
             sys.stderr.flush()
-            os._exit(128 + told[0])  # a hook cannot exit; all blocks have ended by now
+            os._exit(128 + signals[0])  # a hook cannot exit; all blocks have ended by now
 
     signal.signal(signal.SIGTERM, end)
     sys.excepthook = report

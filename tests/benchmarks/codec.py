@@ -1,4 +1,4 @@
-"""What encoding and decoding cost, beside kafka-python and kio.
+"""Cost of encoding and decoding, beside kafka-python and kio.
 
     python -m tests.benchmarks.codec [--seconds S]
 
@@ -105,14 +105,16 @@ def messages() -> dict[str, tuple[Any, int]]:
         timeout_ms=30_000,
         topic_data=[TopicProduceData(name="topic-0001", partition_data=produced)],
     )
-    asked = [
+    fetch_partitions = [
         FetchPartition(
             partition=n, current_leader_epoch=4, fetch_offset=1000 + n, partition_max_bytes=1 << 20
         )
         for n in partitions
     ]
     fetch = FetchRequest(
-        max_wait_ms=500, min_bytes=1, topics=[FetchTopic(topic_id=TOPIC_ID, partitions=asked)]
+        max_wait_ms=500,
+        min_bytes=1,
+        topics=[FetchTopic(topic_id=TOPIC_ID, partitions=fetch_partitions)],
     )
     result = [
         PartitionData(
@@ -191,13 +193,13 @@ def codecs(name: str, message: Any, version: int) -> dict[str, Codec]:
     return agreed(name, result)
 
 
-def agreed(name: str, found: dict[str, Codec]) -> dict[str, Codec]:
+def agreed(name: str, by_library: dict[str, Codec]) -> dict[str, Codec]:
     """The same codecs. ValueError if one gives other bytes than ours."""
-    whole = found["ours"].encode()
-    for library, codec in found.items():
+    whole = by_library["ours"].encode()
+    for library, codec in by_library.items():
         if codec.encode() != whole:
             raise ValueError(f"{name}: {library} has other bytes")
-    return found
+    return by_library
 
 
 def cpu_us(call: Callable[[], object], seconds: float) -> float:
@@ -241,17 +243,17 @@ def geometric_mean(values: Iterable[float]) -> float:
 
 
 def missed(timings: Timings, bound: Bound) -> list[str]:
-    """What of a bound is not kept, in words."""
+    """Violations of a bound, in words."""
     result = ratios(timings, bound)
-    what = f"{bound.direction} against {bound.than}"
+    comparison = f"{bound.direction} against {bound.than}"
     said = [
-        f"{what}: {name} is {ratio:.2f} times as fast, want {bound.each:g}"
+        f"{comparison}: {name} is {ratio:.2f} times as fast, want {bound.each:g}"
         for name, ratio in result.items()
         if ratio < bound.each
     ]
     mean = geometric_mean(result.values())
     if mean < bound.mean:
-        said.append(f"{what}: {mean:.2f} times as fast in the mean, want {bound.mean:g}")
+        said.append(f"{comparison}: {mean:.2f} times as fast in the mean, want {bound.mean:g}")
     return said
 
 

@@ -61,16 +61,16 @@ def connect(address: Address, largest: int = _LARGEST) -> Iterator[Connection]:
 
 
 def keep_asking(
-    asked: Iterable[tuple[socket.socket, bytes]], answer_size: int, depth: int, seconds: float
+    connections: Iterable[tuple[socket.socket, bytes]], answer_size: int, depth: int, seconds: float
 ) -> int:
     """Send `depth` requests on each connection, again when all are answered; the number of answers.
 
-    asked: connections, each with its request.
+    connections: each with its request.
     Every answer must have the same size, length included; what they say is for others to check.
     """
     due = answer_size * depth
     buffer = bytearray(1 << 20)
-    by_key = {each.fileno(): (each, request * depth) for each, request in asked}
+    by_key = {each.fileno(): (each, request * depth) for each, request in connections}
     unread = dict.fromkeys(by_key, due)
     answered, waiting = 0, len(by_key)
     end = time.perf_counter() + seconds

@@ -71,10 +71,10 @@ class Meter:
             "client CPU": Figure(self.client_cpu_s / count * 1e6, "µs each"),
         }
 
-    def transfer(self, what: str, size: int) -> Figures:
+    def transfer(self, name: str, size: int) -> Figures:
         """MB is 10^6 bytes, GiB 2^30."""
         return {
-            what: rate(size / 1e6 / self.wall_s, "MB/s"),
-            f"{what}, server CPU": Figure(self.server_cpu_s / (size / GIB), "s/GiB"),
-            f"{what}, client CPU": Figure(self.client_cpu_s / (size / GIB), "s/GiB"),
+            name: rate(size / 1e6 / self.wall_s, "MB/s"),
+            f"{name}, server CPU": Figure(self.server_cpu_s / (size / GIB), "s/GiB"),
+            f"{name}, client CPU": Figure(self.client_cpu_s / (size / GIB), "s/GiB"),
         }

@@ -198,8 +198,8 @@ class ClassicMembers:
         )
 
     def _ask(self, requests: Sequence[object], version: int) -> dict[int, Any]:
-        asked = {self.first + number: request for number, request in enumerate(requests)}
-        answers = self.them.ask(asked, version)
+        by_number = {self.first + number: request for number, request in enumerate(requests)}
+        answers = self.them.ask(by_number, version)
         return {number - self.first: answer for number, answer in answers.items()}
 
 
@@ -259,7 +259,7 @@ class ConsumerMembers:
 
     def counts(self) -> list[int]:
         """How many partitions each has."""
-        return [sum(len(one.partitions) for one in owned) for owned in self._owned]
+        return [sum(len(topic.partitions) for topic in owned) for owned in self._owned]
 
     def _settle(self) -> None:
         for _ in range(_ROUNDS):
@@ -278,14 +278,14 @@ class ConsumerMembers:
         raise TimeoutError(f"{self.group}: not settled after {_ROUNDS} rounds of heartbeats")
 
     def _ask(self, numbers: Sequence[int]) -> dict[int, Any]:
-        asked = {self.first + number: self.heartbeat(number)[0] for number in numbers}
-        answers = self.them.ask(asked, _CONSUMER)
+        requests = {self.first + number: self.heartbeat(number)[0] for number in numbers}
+        answers = self.them.ask(requests, _CONSUMER)
         return {number - self.first: answer for number, answer in answers.items()}
 
 
 KINDS: Final = {"classic": ClassicMembers, "consumer": ConsumerMembers}
 
 
-def _check(what: str, code: int) -> None:
+def _check(api: str, code: int) -> None:
     if code:
-        raise ValueError(f"{what}: {ErrorCode(code).name}")
+        raise ValueError(f"{api}: {ErrorCode(code).name}")

@@ -26,7 +26,7 @@ _SECTION: Final = re.compile(r"^## (\S+)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.D
 
 
 def sections_of(page: str) -> dict[str, str]:
-    """What stands under the name of each row."""
+    """Text under each row's name, by that name."""
     return {name: text.strip() for name, text in _SECTION.findall(page)}
 
 

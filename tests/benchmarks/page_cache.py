@@ -27,7 +27,7 @@ def warm_page_cache(directory: Path, size: int, piece: int) -> bool:
 
 
 def _passes(directory: Path, size: int, piece: bytes) -> Iterator[tuple[float, float]]:
-    """What it takes to write a new file, and to write over it."""
+    """CPU seconds of writing a new file, and of writing over it."""
     for _ in range(_PASSES):
         with TemporaryFile(dir=directory, buffering=0) as file:
             took_s = _write(file.fileno(), size, piece)

@@ -125,7 +125,7 @@ def fetched(topic: str, answer: memoryview) -> tuple[int, int, int, memoryview]:
 
 def poll_request(
     topic: str,
-    wanted: Iterable[tuple[int, int]],
+    positions: Iterable[tuple[int, int]],
     *,
     session_id: int = NO_SESSION,
     epoch: int = FINAL_EPOCH,
@@ -137,7 +137,7 @@ def poll_request(
     Waits up to `wait_ms` for one byte. partition_size: at most so much of each, but one batch in
     any case.
     """
-    parts = [struct.pack(">iqqi", number, at, -1, partition_size) for number, at in wanted]
+    parts = [struct.pack(">iqqi", number, at, -1, partition_size) for number, at in positions]
     head = struct.pack(">iiiibii", -1, wait_ms, 1, 1 << 30, 0, session_id, epoch)
     named = string(topic) + struct.pack(">i", len(parts)) + b"".join(parts)
     topics = struct.pack(">i", 1) + named if parts else struct.pack(">i", 0)
@@ -157,7 +157,7 @@ class Polled(NamedTuple):
 
 
 def poll_answer(topic: str, answer: memoryview) -> Polled:
-    """What an answer to `poll_request` says first; its records are a view of it."""
+    """First partition in an answer to `poll_request`; its records are a view of it."""
     error, session_id, topics = struct.unpack_from(">hii", answer, 8)
     if error or not topics:
         return Polled(error, session_id)

@@ -58,7 +58,7 @@ BY_NAME: Final = 12  # the last version of Produce and Fetch that names topics
 
 @define
 class Waits:
-    """What one load was told and what it got."""
+    """Throttle times that one load was told, and what it got."""
 
     got: float = 0.0
     told_ms: int = 0
@@ -122,8 +122,8 @@ def create(connection: Connection, topic: str) -> tuple[int, float]:
     del topic
     name = f"made-{uuid4().hex}"
     answer = ask(connection, CreateTopicsRequest([CreatableTopic(name, PARTITIONS, 1)]), 7)
-    made = not answer.topics[0].error_code
-    return answer.throttle_time_ms, PARTITIONS * made
+    is_created = not answer.topics[0].error_code
+    return answer.throttle_time_ms, PARTITIONS * is_created
 
 
 @frozen

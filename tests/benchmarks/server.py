@@ -1,4 +1,4 @@
-"""What a server process costs: CPU time and memory of it and all its descendants (Linux)."""
+"""Cost of a server process: CPU time and memory of it and all its descendants (Linux)."""
 
 import os
 import time
@@ -58,14 +58,14 @@ def cpu_with_children_s(pid: int) -> float:
     In hundredths of a second: only so does the kernel count the processes that have ended.
     """
     fields, parents = {}, {}
-    for one in map(int, filter(str.isdigit, os.listdir("/proc"))):
+    for process in map(int, filter(str.isdigit, os.listdir("/proc"))):
         with suppress(OSError):
-            text = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
-            parents[one], fields[one] = int(text[1]), sum(map(int, text[11:15]))
+            text = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+            parents[process], fields[process] = int(text[1]), sum(map(int, text[11:15]))
     family = {pid}
-    while more := {one for one, parent in parents.items() if parent in family} - family:
+    while more := {process for process, parent in parents.items() if parent in family} - family:
         family |= more
-    return sum(fields.get(one, 0) for one in family) / _TICKS
+    return sum(fields.get(process, 0) for process in family) / _TICKS
 
 
 def listening_pid(port: int) -> int:

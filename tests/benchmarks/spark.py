@@ -126,7 +126,7 @@ class Bench:
                 cost = self.cost(lambda kind=kind: action(kind))  # type: ignore[misc]
                 if number >= WARM_UP:
                     result.append(cost)
-        return {kind: best(found) for kind, found in costs.items()}
+        return {kind: best(runs) for kind, runs in costs.items()}
 
     def options(self, kind: str) -> dict[str, object]:
         more = _TUNED if kind == TUNED else {}
@@ -201,14 +201,14 @@ def stream(bench: Bench, rows: list[Row], directory: Path) -> dict[str, dict[str
     result: dict[str, dict[str, list[Cost]]] = {row.name: {} for row in rows}
     with temporary_topic(bench.broker.bootstrap, PARTITIONS) as topic:
         fill(bench.broker.bootstrap, topic, slices)
-        given = {
+        source_options = {
             "subscribe": topic,
             "startingOffsets": "earliest",
             "maxOffsetsPerTrigger": slices.records // 20,
         }
         for number in range(3):
             for kind in (OFFICIAL, OURS, FLOOR):
-                options = {} if kind == FLOOR else {**bench.options(kind), **given}
+                options = {} if kind == FLOOR else {**bench.options(kind), **source_options}
                 frame = bench.spark.readStream.format(format_of(kind)).options(**options)
                 run = partial(to_its_end, frame, directory / f"{kind}-{number}")
                 for row in rows:
@@ -325,8 +325,8 @@ def judged(row: Row, costs: Mapping[str, Cost]) -> tuple[list[str], bool]:
         for kind, cost in costs.items()
     ]
     bounds = " ".join(
-        f"{name} {found:.2f}" + ("" if most is None else f" (at most {most:.2f})")
-        for name, found, most in (
+        f"{name} {ratio:.2f}" + ("" if most is None else f" (at most {most:.2f})")
+        for name, ratio, most in (
             ("CPU", ratio_cpu, row.most_cpu),
             ("wall", ratio_wall, row.most_wall),
         )
@@ -344,17 +344,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--rows", default="read,stream,write", help="groups (%(default)s)")
     parser.add_argument("--scale", type=float, default=1.0, help="times the records of each row")
     parser.add_argument("--check", action="store_true", help="fail for a missed bound")
-    given = parser.parse_args(arguments)
-    groups = given.rows.split(",")
-    rows = [scaled(row, given.scale) for row in ROWS if row.group in groups]
+    options = parser.parse_args(arguments)
+    groups = options.rows.split(",")
+    rows = [scaled(row, options.scale) for row in ROWS if row.group in groups]
     unwind_on_sigterm()
     all_held = True
-    with TemporaryDirectory() as made, benching(Path(made)) as bench:
-        for row, costs in measured(bench, rows, Path(made)):
+    with TemporaryDirectory() as directory, benching(Path(directory)) as bench:
+        for row, costs in measured(bench, rows, Path(directory)):
             lines, held = judged(row, costs)
             print("\n".join(lines), flush=True)
             all_held = all_held and held
-    return 0 if all_held or not given.check else 1
+    return 0 if all_held or not options.check else 1
 
 
 def scaled(row: Row, times: float) -> Row:

@@ -43,7 +43,7 @@ def render(
 
 
 def show_verdict(verdict: Verdict) -> str:
-    """What was wanted and whether that is so; with the ratio, where no column has it."""
+    """Both bounds and whether they are met; with the ratio, where no column has it."""
     bound, value = verdict.bound, verdict.value
     if value is None:
         return f"must {bound.must:g}, aim {bound.aim:g}: not judged"

@@ -50,20 +50,20 @@ def test_two_rows_with_the_same_name_are_an_error() -> None:
 
 
 def test_brokers_are_measured_in_turn_and_warm_up_runs_do_not_count() -> None:
-    asked = []
+    brokers = []
 
     def run(where: Target) -> dict[str, Figure]:
-        asked.append(where.broker.name)
-        return {"CPU": Figure(len(asked), "µs")}
+        brokers.append(where.broker.name)
+        return {"CPU": Figure(len(brokers), "µs")}
 
     results = measure(run, [target("a"), target("b")], warm_ups=1, repetitions=2)
 
-    assert asked == ["a", "b"] * 3
+    assert brokers == ["a", "b"] * 3
     assert results == {"a": {"CPU": Figure(3, "µs")}, "b": {"CPU": Figure(4, "µs")}}
 
 
 @pytest.mark.parametrize(
-    ("takes", "seconds", "asked"),
+    ("takes", "seconds", "runs"),
     [
         ([9, 9, 5], 0, 3),  # it does not get better
         ([9, 5, 3, 2.9, 2], 0, 5),  # it does, twice
@@ -71,7 +71,7 @@ def test_brokers_are_measured_in_turn_and_warm_up_runs_do_not_count() -> None:
     ],
 )
 def test_warm_up_continues_while_a_broker_gets_faster_and_time_remains(
-    takes: list[float], seconds: float, asked: int
+    takes: list[float], seconds: float, runs: int
 ) -> None:
     costs = iter(takes)
     now = count(step=seconds)
@@ -81,24 +81,24 @@ def test_warm_up_continues_while_a_broker_gets_faster_and_time_remains(
 
     results = measure(run, [target("a")], warm_ups=2, repetitions=1, elapsed=lambda: next(now))
 
-    assert len(takes) - len(list(costs)) == asked
+    assert len(takes) - len(list(costs)) == runs
     result = results["a"]
     assert not isinstance(result, str)
-    assert result["produce, server CPU"].value == takes[asked - 1]
+    assert result["produce, server CPU"].value == takes[runs - 1]
 
 
 def test_broker_that_fails_is_not_measured_again_and_the_next_broker_is_still_tried() -> None:
-    asked = []
+    brokers = []
 
     def run(where: Target) -> dict[str, Figure]:
-        asked.append(where.broker.name)
+        brokers.append(where.broker.name)
         if where.broker.name == "a":
             raise ConnectionError("gone")
         raise NotApplicableError("it runs already")
 
     results = measure(run, [target("a"), target("b")], warm_ups=0, repetitions=3)
 
-    assert asked == ["a", "b"]
+    assert brokers == ["a", "b"]
     assert results == {
         "a": "failed: ConnectionError: gone",
         "b": "not measured: it runs already",
@@ -127,8 +127,8 @@ def test_missed_bound_fails_the_run_only_with_check(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     bound = at_most("CPU", must=must, aim=0.1)
-    one = Row(measure=lambda _: {"CPU": Figure(7, "µs")}, bounds=(bound,))
-    monkeypatch.setattr("tests.benchmarks.__main__.chosen_rows", lambda _: {"one": one})
+    cpu_row = Row(measure=lambda _: {"CPU": Figure(7, "µs")}, bounds=(bound,))
+    monkeypatch.setattr("tests.benchmarks.__main__.chosen_rows", lambda _: {"one": cpu_row})
     with socket.create_server(("127.0.0.1", 0)) as listener:
         broker = f"a=127.0.0.1:{listener.getsockname()[1]}"
 
@@ -141,8 +141,8 @@ def test_bound_that_cannot_be_judged_fails_the_run_only_with_check(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     bound = times_other("CPU", must=1000, aim=1)  # and there is one broker only
-    one = Row(measure=lambda _: {"CPU": Figure(7, "µs")}, bounds=(bound,))
-    monkeypatch.setattr("tests.benchmarks.__main__.chosen_rows", lambda _: {"one": one})
+    cpu_row = Row(measure=lambda _: {"CPU": Figure(7, "µs")}, bounds=(bound,))
+    monkeypatch.setattr("tests.benchmarks.__main__.chosen_rows", lambda _: {"one": cpu_row})
     with socket.create_server(("127.0.0.1", 0)) as listener:
         broker = f"a=127.0.0.1:{listener.getsockname()[1]}"
 

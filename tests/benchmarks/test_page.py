@@ -1,4 +1,4 @@
-"""What was measured is kept, row by row."""
+"""The page of results, when one row of it is measured again."""
 
 from pathlib import Path
 

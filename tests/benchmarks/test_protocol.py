@@ -132,11 +132,11 @@ def to_fetch_answer(error: int, *topics: FetchableTopicResponse) -> bytes:
 
 
 def test_next_offset_follows_the_last_complete_batch() -> None:
-    two, one = protocol.record_batch([b"a", b"b"]), bytearray(protocol.record_batch([b"c"]))
-    one[:8] = (2).to_bytes(8)
+    first, second = protocol.record_batch([b"a", b"b"]), bytearray(protocol.record_batch([b"c"]))
+    second[:8] = (2).to_bytes(8)
 
     assert protocol.next_offset(b"") is None
-    assert protocol.next_offset(two[:-1]) is None
-    assert protocol.next_offset(two) == 2
-    assert protocol.next_offset(two + bytes(one[:-1])) == 2
-    assert protocol.next_offset(memoryview(two + bytes(one))) == 3
+    assert protocol.next_offset(first[:-1]) is None
+    assert protocol.next_offset(first) == 2
+    assert protocol.next_offset(first + bytes(second[:-1])) == 2
+    assert protocol.next_offset(memoryview(first + bytes(second))) == 3

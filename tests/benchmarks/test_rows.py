@@ -218,14 +218,14 @@ def test_temporary_topic_has_the_wanted_partitions_and_is_deleted_afterwards(
     assert comes_to(target, 0)
 
 
-def comes_to(target: Target, wanted: int) -> bool:
+def comes_to(target: Target, expected: int) -> bool:
     """Topics of clients have so many partitions soon. A consumer has `__consumer_offsets` made,
     whatever it does: that has partitions before it has shards.
     """
     end = time.monotonic() + 10
-    while (result := partitions(target)) != wanted and time.monotonic() < end:
+    while (result := partitions(target)) != expected and time.monotonic() < end:
         time.sleep(0.02)
-    return result == wanted
+    return result == expected
 
 
 def partitions(target: Target) -> int:
@@ -255,4 +255,4 @@ def test_restart_rows_reuse_the_logs_written_by_an_earlier_run(target: Target) -
     logs = list((target.directory / "trio-kafka-many-logs").rglob("kept-*/*.log"))
     assert len(logs) == 9
     written = (target.directory / "trio-kafka-large-logs").rglob("kept-*/*.log")
-    assert sum(one.stat().st_size for one in written) > 90_000
+    assert sum(log.stat().st_size for log in written) > 90_000

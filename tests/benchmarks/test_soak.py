@@ -87,8 +87,8 @@ def test_every_part_of_the_mixed_load_does_work_without_errors(tmp_path: Path) -
     assert minutes[0].counts["selector"] > 0
     assert minutes[0].counts["Fetch.waiting"] >= 0
     assert all(
-        load.done[what] > 0
-        for what in (
+        load.done[name] > 0
+        for name in (
             "large produce",
             "small produce",
             "poll",
@@ -145,8 +145,8 @@ def test_planes_stay_within_their_bounds_under_mixed_load(
         "resets",
         "sizes",
     }
-    told = {line.partition(":")[0]: line for line in lines if line.endswith(": kept")}
-    assert told.keys() >= {
+    verdicts = {line.partition(":")[0]: line for line in lines if line.endswith(": kept")}
+    assert verdicts.keys() >= {
         "RSS MB",
         "connections",
         "connections of STORM",
@@ -162,7 +162,7 @@ def test_planes_stay_within_their_bounds_under_mixed_load(
         "after the load, tasks",
         "after the load, unsent MB",
     }
-    most, _, bound, _ = told["connections of STORM"].split()[3:]
+    most, _, bound, _ = verdicts["connections of STORM"].split()[3:]
     assert bound == "50:"
     assert float(most) > 25  # the storm was one
 

@@ -78,11 +78,11 @@ def test_bound_without_figures_is_shown_as_not_judged() -> None:
 
 
 def test_summary_counts_the_bounds_and_names_each_missed_bound() -> None:
-    one = [times_other("CPU", must=1.5, aim=1), at_most("RSS", must=70, aim=50)]
-    other = [times_other("p50", must=2, aim=1)]
+    first = [times_other("CPU", must=1.5, aim=1), at_most("RSS", must=70, aim=50)]
+    second = [times_other("p50", must=2, aim=1)]
     verdicts = {
-        "one": [bound.judge(OURS, THEIRS) for bound in one],
-        "other": [bound.judge(OURS, THEIRS) for bound in other],
+        "one": [bound.judge(OURS, THEIRS) for bound in first],
+        "other": [bound.judge(OURS, THEIRS) for bound in second],
     }
 
     assert table.summary(verdicts).splitlines() == [

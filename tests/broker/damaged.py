@@ -38,7 +38,7 @@ TOPICS = ("t", "txn", "u")
 
 @frozen(kw_only=True)
 class Seen:
-    """What a start on damaged files has shown.
+    """Outcome of a start on damaged files.
 
     refused: why it did not start. logged: events of log lines from warnings up. records: offsets
     that a consumer of each topic reads, to the first error. aborted: of "txn".

@@ -45,9 +45,9 @@ def upsertion(
     user: str, password: str, mechanism: str = "SCRAM-SHA-256"
 ) -> ScramCredentialUpsertion:
     """A credential with 4,096 iterations."""
-    known, salt = BY_NAME[mechanism], b"1yz4hpmsjbavqnpg8fmt5ey2c"
-    salted = salted_password(known, password, salt=salt, iterations=4096)
-    return ScramCredentialUpsertion(user, known.number, 4096, salt, salted)
+    scram, salt = BY_NAME[mechanism], b"1yz4hpmsjbavqnpg8fmt5ey2c"
+    salted = salted_password(scram, password, salt=salt, iterations=4096)
+    return ScramCredentialUpsertion(user, scram.number, 4096, salt, salted)
 
 
 def creation(mechanism: str) -> AlterUserScramCredentialsRequest:

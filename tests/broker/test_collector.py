@@ -29,10 +29,10 @@ def look(collector: Collector, generation: int = YOUNGEST, *, collected: int = 0
 
 def collector() -> Collector:
     """All that there was is frozen."""
-    made = Collector(lambda: 0.0)
-    made.freeze()
+    gc_collector = Collector(lambda: 0.0)
+    gc_collector.freeze()
     gc.unfreeze()
-    return made
+    return gc_collector
 
 
 @pytest.mark.parametrize("generation", [0, 1, 2])
@@ -51,12 +51,12 @@ class Clock:
 
 
 def cycles(count: int) -> list[list[object]]:
-    made: list[list[object]] = []
+    result: list[list[object]] = []
     for _ in range(count):
         cycle: list[object] = []
         cycle.append(cycle)
-        made.append(cycle)
-    return made
+        result.append(cycle)
+    return result
 
 
 @pytest.fixture
@@ -169,15 +169,15 @@ def test_collections_see_few_objects_while_many_objects_are_created() -> None:
 
 
 def test_tree_shows_collections_and_collected_garbage() -> None:
-    made = collector()
+    gc_collector = collector()
     gc.collect()
-    before = made.figures()
+    before = gc_collector.figures()
 
     cycles(5)
     gc.collect()
-    look(made)
+    look(gc_collector)
 
-    after = made.figures()
+    after = gc_collector.figures()
     assert {name: after[name] - before[name] for name in after} == {
         "looks": 1,
         "collected": 5,

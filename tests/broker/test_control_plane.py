@@ -58,7 +58,7 @@ async def test_control_plane_serves_every_api(autojump_clock: MockClock) -> None
         answer = await client.ask(ApiVersionsRequest("t", "1"), 3)
 
         listed = set(installed_apis().names) - TELEMETRY  # these with a subscription
-        assert {one.api_key for one in answer.api_keys} == listed
+        assert {api_key.api_key for api_key in answer.api_keys} == listed
         await served.create_topic("t")
         assert (await produce(client, "t", batch(b"x"))).error_code == 0
 
@@ -67,18 +67,18 @@ async def test_control_plane_has_the_sizes_and_names_of_kafka(autojump_clock: Mo
     async with controlled(simulated_world()) as served:
         plane = served.broker.planes[1]
         node = next(node for _, node in served.broker.node.walk() if node.name == "plane control")
-        found = {below.name: below.figures() for _, below in node.walk()}
+        figures = {below.name: below.figures() for _, below in node.walk()}
 
         assert plane.name == "control"
         assert len(plane.processors) == 1
         assert plane.processors[0].name == (
             "control-plane-kafka-network-thread-1-CONTROL-PLAINTEXT-0"
         )
-        assert found["request-handlers"]["size"] == 1
+        assert figures["request-handlers"]["size"] == 1
         channels = [below.figures() for _, below in node.walk() if below.kind == "channel"]
         assert 20 in [channel["bound"] for channel in channels]
         port = served.broker.endpoints["CONTROL"].port
-        assert f"control-plane-kafka-socket-acceptor-CONTROL-PLAINTEXT-{port}" in found
+        assert f"control-plane-kafka-socket-acceptor-CONTROL-PLAINTEXT-{port}" in figures
 
 
 async def test_control_plane_size_does_not_follow_num_network_threads(
@@ -99,10 +99,10 @@ async def test_metadata_names_the_listener_of_the_clients_connection(
     async with controlled(simulated_world()) as served, served.connect("CONTROL") as client:
         endpoints = served.broker.endpoints
         for who, name in (served.client, "PLAINTEXT"), (client, "CONTROL"):
-            (told,) = (await who.ask(MetadataRequest([]), 12)).brokers
-            assert told.port == endpoints[name].port
-            (told,) = (await who.ask(DescribeClusterRequest(), 0)).brokers
-            assert told.port == endpoints[name].port
+            (entry,) = (await who.ask(MetadataRequest([]), 12)).brokers
+            assert entry.port == endpoints[name].port
+            (entry,) = (await who.ask(DescribeClusterRequest(), 0)).brokers
+            assert entry.port == endpoints[name].port
 
 
 async def test_control_plane_serves_while_all_handlers_and_the_queue_of_the_data_plane_are_full(
@@ -112,25 +112,27 @@ async def test_control_plane_serves_while_all_handlers_and_the_queue_of_the_data
 
     wait = waiting(gate.wait, "done")
 
-    apis, made = installed_apis().copy(), api_of(wait)
-    assert made is not None
-    apis.add(made)
+    apis, wait_api = installed_apis().copy(), api_of(wait)
+    assert wait_api is not None
+    apis.add(wait_api)
     world = simulated_world()
     settings = {"num.io.threads": "1", "queued.max.requests": "1"}
     async with controlled(world, settings, apis) as served, served.connect("CONTROL") as client:
         processors = served.broker.plane.processors
         clients = [await connect(world.network, served.broker.endpoint) for _ in range(4)]
-        for one in clients:
-            await one.send(request_frame(WaitRequest(1), 0))
-        await until(lambda: any(one.figures()["waiting_for_room"] for one in processors))
+        for data_client in clients:
+            await data_client.send(request_frame(WaitRequest(1), 0))
+        await until(
+            lambda: any(processor.figures()["waiting_for_room"] for processor in processors)
+        )
 
         with trio.fail_after(1):
             await client.ask(ApiVersionsRequest("t", "1"), 3)
             await client.ask(DescribeClusterRequest(), 0)
         gate.set()
-        for one in clients:
-            assert (await one.receive_answer(WaitResponse, 0))[1].outcome == "done"
-            one.close()
+        for data_client in clients:
+            assert (await data_client.receive_answer(WaitResponse, 0))[1].outcome == "done"
+            data_client.close()
 
 
 async def test_request_in_flight_on_the_control_plane_is_answered_when_the_broker_stops(
@@ -138,9 +140,9 @@ async def test_request_in_flight_on_the_control_plane_is_answered_when_the_broke
 ) -> None:
     wait = waiting(lambda: trio.sleep(2), "done")
 
-    apis, made = installed_apis().copy(), api_of(wait)
-    assert made is not None
-    apis.add(made)
+    apis, wait_api = installed_apis().copy(), api_of(wait)
+    assert wait_api is not None
+    apis.add(wait_api)
     world = simulated_world()
     async with controlled(world, apis=apis) as served:
         client = await connect(world.network, served.broker.endpoints["CONTROL"])
@@ -170,20 +172,20 @@ async def test_control_request_is_served_between_two_data_requests(tmp_path: Pat
             pass
         return EchoResponse(text=request.text)
 
-    apis, made = installed_apis().copy(), api_of(echo)
-    assert made is not None
-    apis.add(made)
+    apis, echo_api = installed_apis().copy(), api_of(echo)
+    assert echo_api is not None
+    apis.add(echo_api)
     settings = {"log.dirs": str(tmp_path), "num.network.threads": "1"}
     async with (
         controlled(world, settings, apis) as served,
         served.connect("CONTROL") as control,
-        served.connect() as one,
-        served.connect() as other,
+        served.connect() as first_client,
+        served.connect() as second_client,
     ):
         await control.ask(ApiVersionsRequest("t", "1"), 3)
-        for client, text in (one, "first"), (other, "second"):
+        for client, text in (first_client, "first"), (second_client, "second"):
             client.socket.send(request_frame(EchoRequest(text, 1), 0))
-        for client in one, other, control:
+        for client in first_client, second_client, control:
             await client.receive_answer(EchoResponse, 0)
 
     assert sorted(order) == ["control", "first", "second"]
@@ -231,7 +233,7 @@ async def test_fifty_data_connections_and_the_control_plane_do_not_starve_each_o
     world = RealWorld(SkippingClock())
     async with controlled(world, {"log.dirs": str(tmp_path)}) as served:
         await served.create_topic("t")
-        stop, written, asked = trio.Event(), 0, 0
+        stop, written, request_count = trio.Event(), 0, 0
 
         async def write() -> None:
             nonlocal written
@@ -241,16 +243,16 @@ async def test_fifty_data_connections_and_the_control_plane_do_not_starve_each_o
                     written += 1
 
         async def ask() -> None:
-            nonlocal asked
+            nonlocal request_count
             async with served.connect("CONTROL") as client:
                 while not stop.is_set():
                     await client.ask(ApiVersionsRequest("t", "1"), 3)
-                    asked += 1
+                    request_count += 1
 
         async with trio.open_nursery() as nursery:
             for _ in range(50):
                 nursery.start_soon(write)
             for _ in range(5):
                 nursery.start_soon(ask)
-            await until(lambda: written > 500 and asked > 100, 30.0)
+            await until(lambda: written > 500 and request_count > 100, 30.0)
             stop.set()

@@ -31,7 +31,9 @@ def test_start_on_a_damaged_file_has_the_outcome_of_the_damage_table(row, name, 
         # In a table of exceptions: silence is wanted too.
         assert set(outcome.logged) <= set(seen.logged)
         assert set(seen.logged) <= {*outcome.logged, *ALSO} or "one byte" in name
-        assert [one for one in range(12) if one not in seen.records["t"]] == [*outcome.lost]
+        assert [number for number in range(12) if number not in seen.records["t"]] == [
+            *outcome.lost
+        ]
         assert seen.errors["t"] == outcome.error
         assert seen.records["u"] == [0, 1]
         assert seen.aborted == outcome.aborted

@@ -28,16 +28,16 @@ from trio_kafka.world.simulated import SimulatedWorld
 from trio_kafka.world.world import World
 
 MAP = "PLAINTEXT:PLAINTEXT,IN:PLAINTEXT,OUT:PLAINTEXT"
-ONE = "PLAINTEXT://127.0.0.1:0"
-TWO = f"{ONE},IN://127.0.0.1:0"
-GIVEN = {"listener.security.protocol.map": MAP}
+ONE_LISTENER = "PLAINTEXT://127.0.0.1:0"
+TWO_LISTENERS = f"{ONE_LISTENER},IN://127.0.0.1:0"
+SETTINGS = {"listener.security.protocol.map": MAP}
 OK = (0, None)
 
 
 @asynccontextmanager
 async def a_broker(world: World, **settings: str) -> AsyncIterator[ServedBroker]:
     named = {name.replace("_", "."): text for name, text in settings.items()}
-    async with served_broker(world, GIVEN | named) as served:
+    async with served_broker(world, SETTINGS | named) as served:
         yield served
 
 
@@ -51,7 +51,7 @@ async def test_new_listener_serves_as_soon_as_the_change_is_answered(
 ) -> None:
     world = simulated_world()
     async with a_broker(world) as served:
-        assert await listen(served, TWO) == OK
+        assert await listen(served, TWO_LISTENERS) == OK
 
         assert list(served.broker.endpoints) == ["PLAINTEXT", "IN"]
         async with served.connect("IN") as client:
@@ -66,13 +66,13 @@ async def test_new_listener_is_not_advertised_before_the_next_start(
     brokers = []
     for _ in range(2):
         async with a_broker(world) as served:
-            await listen(served, TWO)
+            await listen(served, TWO_LISTENERS)
             async with served.connect("IN") as client:
                 metadata = await client.ask(MetadataRequest([]), 12)
-            found = [(one.host, one.port) for one in metadata.brokers]
-            brokers.append(found == [("127.0.0.1", served.broker.endpoints["IN"].port)])
-            (told,) = (await served.ask(MetadataRequest([]), 12)).brokers
-            assert told.port == served.broker.endpoint.port
+            addresses = [(broker.host, broker.port) for broker in metadata.brokers]
+            brokers.append(addresses == [("127.0.0.1", served.broker.endpoints["IN"].port)])
+            (entry,) = (await served.ask(MetadataRequest([]), 12)).brokers
+            assert entry.port == served.broker.endpoint.port
 
     assert brokers == [False, True]
 
@@ -84,7 +84,9 @@ async def test_address_in_use_refuses_the_change_of_listeners_and_keeps_them_unc
     await world.network.listen("127.0.0.1", 9099)
     async with a_broker(world) as served:
         for only in True, False:
-            code, text = await listen(served, f"{TWO},OUT://127.0.0.1:9099", validate_only=only)
+            code, text = await listen(
+                served, f"{TWO_LISTENERS},OUT://127.0.0.1:9099", validate_only=only
+            )
 
             assert code == ErrorCode.INVALID_REQUEST
             assert text is not None
@@ -100,13 +102,13 @@ async def test_address_in_use_refuses_the_change_of_listeners_and_keeps_them_unc
             "bound_late": 0,
             "failed": 0,
         }
-        assert await listen(served, TWO) == OK
+        assert await listen(served, TWO_LISTENERS) == OK
 
 
 async def test_validate_only_change_leaves_no_listener_bound(autojump_clock: MockClock) -> None:
     world = simulated_world()
     async with a_broker(world) as served:
-        assert await listen(served, f"{ONE},IN://127.0.0.1:9099", validate_only=True) == OK
+        assert await listen(served, f"{ONE_LISTENER},IN://127.0.0.1:9099", validate_only=True) == OK
 
         with pytest.raises(ConnectionError):
             await connect(world.network, Endpoint("127.0.0.1", 9099))
@@ -117,7 +119,7 @@ async def test_refused_change_binds_no_listener(
 ) -> None:
     world = simulated_world()
     async with a_broker(world) as served:
-        changes = ("listeners", SET, f"{ONE},IN://127.0.0.1:9099"), ("node.id", SET, "5")
+        changes = ("listeners", SET, f"{ONE_LISTENER},IN://127.0.0.1:9099"), ("node.id", SET, "5")
         code, text = await alter(served, BROKER, "1", *changes)
 
         assert (code, text) == (
@@ -134,13 +136,13 @@ async def test_removed_listener_closes_its_connections_and_no_other_connections(
 ) -> None:
     world = simulated_world()
     async with a_broker(world) as served:
-        assert await listen(served, TWO) == OK
+        assert await listen(served, TWO_LISTENERS) == OK
         address = served.broker.endpoints["IN"]
         async with connected(world, address) as client:
             await client.ask(ApiVersionsRequest("t", "1"), 3)
 
             if way == "set":
-                assert await listen(served, ONE) == OK
+                assert await listen(served, ONE_LISTENER) == OK
             elif way == "delete":
                 assert await alter(served, BROKER, "1", ("listeners", DELETE, None)) == OK
             else:
@@ -159,7 +161,7 @@ async def test_request_in_flight_on_a_removed_listener_is_answered(
     world = simulated_world()
     async with a_broker(world) as served:
         await served.create_topic("t")
-        assert await listen(served, TWO) == OK
+        assert await listen(served, TWO_LISTENERS) == OK
         async with served.connect("IN") as client:
             answers = []
 
@@ -170,7 +172,7 @@ async def test_request_in_flight_on_a_removed_listener_is_answered(
                 nursery.start_soon(poll)
                 await trio.sleep(1)
                 began = trio.current_time()
-                assert await listen(served, ONE) == OK
+                assert await listen(served, ONE_LISTENER) == OK
                 assert trio.current_time() - began < 1
             assert trio.current_time() - began > 3.5
             assert answers[0].error_code == 0
@@ -179,8 +181,8 @@ async def test_request_in_flight_on_a_removed_listener_is_answered(
 
 async def test_registered_listener_cannot_be_removed(autojump_clock: MockClock) -> None:
     world = simulated_world()
-    async with a_broker(world, listeners=TWO) as served:
-        assert await listen(served, ONE) == (
+    async with a_broker(world, listeners=TWO_LISTENERS) as served:
+        assert await listen(served, ONE_LISTENER) == (
             ErrorCode.INVALID_REQUEST,
             "listeners: IN is registered with the cluster: keep it until this broker restarts",
         )
@@ -217,13 +219,15 @@ async def test_new_listener_takes_over_a_real_socket_of_a_removed_listener(tmp_p
 async def take_over(world: World, **settings: str) -> None:
     """In one change, answered when it serves; connections of the old one end, as ever."""
     async with a_broker(world, **settings) as served:
-        assert await listen(served, TWO) == OK
+        assert await listen(served, TWO_LISTENERS) == OK
         address = served.broker.endpoints["IN"]
 
         for name in ("OUT", "IN", "OUT"):
             async with connected(world, address) as old:
                 await old.ask(ApiVersionsRequest("t", "1"), 3)
-                assert await listen(served, f"{ONE},{name}://127.0.0.1:{address.port}") == OK
+                assert (
+                    await listen(served, f"{ONE_LISTENER},{name}://127.0.0.1:{address.port}") == OK
+                )
 
                 assert served.broker.endpoints[name] == address
                 async with connected(world, address) as client:
@@ -231,7 +235,7 @@ async def take_over(world: World, **settings: str) -> None:
                 await old.wait_closed()
         figures = served.broker.listeners.figures()
         assert (figures["bound_late"], figures["failed"], figures["bound_ahead"]) == (0, 0, 0)
-        assert await listen(served, ONE) == OK
+        assert await listen(served, ONE_LISTENER) == OK
         await served.broker.plane.wait_closed()
         with pytest.raises(ConnectionError):
             await connect(world.network, address)
@@ -243,14 +247,14 @@ async def test_queued_connection_of_a_removed_listener_is_served_by_its_successo
     world = simulated_world()
     limit = {"listener_name_in_max_connections": "1"}
     async with a_broker(world, **limit) as served:
-        assert await listen(served, f"{ONE},IN://127.0.0.1:9099") == OK
+        assert await listen(served, f"{ONE_LISTENER},IN://127.0.0.1:9099") == OK
         address = served.broker.endpoints["IN"]
         async with connected(world, address) as first:
             await first.ask(ApiVersionsRequest("t", "1"), 3)
             async with connected(world, address), connected(world, address) as waiting:
                 # The first of these two is in the acceptor's hand, the second in the queue.
                 await trio.testing.wait_all_tasks_blocked()
-                assert await listen(served, f"{ONE},OUT://127.0.0.1:9099") == OK
+                assert await listen(served, f"{ONE_LISTENER},OUT://127.0.0.1:9099") == OK
 
                 assert (await waiting.ask(ApiVersionsRequest("t", "1"), 3)).error_code == 0
                 await first.wait_closed()
@@ -262,7 +266,7 @@ async def test_address_of_an_unchanged_listener_is_refused_for_a_new_listener(
     world = simulated_world()
     async with a_broker(world) as served:
         port = served.broker.endpoint.port
-        code, text = await listen(served, f"{ONE},IN://127.0.0.1:{port}")
+        code, text = await listen(served, f"{ONE_LISTENER},IN://127.0.0.1:{port}")
 
         assert code == ErrorCode.INVALID_REQUEST
         assert text is not None
@@ -285,16 +289,16 @@ async def test_real_overlapping_address_is_bound_after_the_removed_listener_is_c
 
 
 def is_free(port: int) -> bool:
-    with socket.socket() as one:
-        return one.connect_ex(("127.0.0.1", port)) != 0
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0
 
 
 async def overlap(world: World, port: int = 0, **settings: str) -> None:
     async with a_broker(world, **settings) as served:
-        assert await listen(served, f"{ONE},IN://127.0.0.1:{port}") == OK
+        assert await listen(served, f"{ONE_LISTENER},IN://127.0.0.1:{port}") == OK
         port = served.broker.endpoints["IN"].port
 
-        assert await listen(served, f"{ONE},OUT://:{port}") == OK
+        assert await listen(served, f"{ONE_LISTENER},OUT://:{port}") == OK
 
         await until(lambda: "OUT" in served.broker.endpoints)
         async with connected(world, Endpoint("127.0.0.1", port)) as client:
@@ -308,7 +312,7 @@ async def test_changed_listeners_are_served_again_after_a_power_failure(
 ) -> None:
     async def first(world: SimulatedWorld) -> None:
         async with a_broker(world) as served:
-            assert await listen(served, f"{ONE},IN://127.0.0.1:9099") == OK
+            assert await listen(served, f"{ONE_LISTENER},IN://127.0.0.1:9099") == OK
             await trio.sleep_forever()
 
     async def second(world: SimulatedWorld) -> None:
@@ -333,15 +337,15 @@ async def test_two_concurrent_changes_of_listeners_are_applied_in_sequence(
             outcomes.append(await listen(who, listeners))
 
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(change, served, f"{ONE},IN://127.0.0.1:9099")
-            nursery.start_soon(change, other, f"{ONE},OUT://127.0.0.1:9098")
+            nursery.start_soon(change, served, f"{ONE_LISTENER},IN://127.0.0.1:9099")
+            nursery.start_soon(change, other, f"{ONE_LISTENER},OUT://127.0.0.1:9098")
 
         assert outcomes == [OK, OK]
         assert served.broker.listeners.figures()["bound_late"] == 0
         (last,) = set(served.broker.endpoints) - {"PLAINTEXT"}
         port = {"IN": 9099, "OUT": 9098}
-        async with connected(world, Endpoint("127.0.0.1", port.pop(last))) as found:
-            await found.ask(ApiVersionsRequest("t", "1"), 3)
+        async with connected(world, Endpoint("127.0.0.1", port.pop(last))) as connection:
+            await connection.ask(ApiVersionsRequest("t", "1"), 3)
         with pytest.raises(ConnectionError):
             await connect(world.network, Endpoint("127.0.0.1", *port.values()))
 
@@ -352,11 +356,11 @@ async def test_number_of_processors_of_a_new_listener_follows_its_own_setting(
     own = "listener.name.in.num.network.threads"
     world = simulated_world()
     async with a_broker(world) as served:
-        changes = ("listeners", SET, TWO), (own, SET, "5")
+        changes = ("listeners", SET, TWO_LISTENERS), (own, SET, "5")
         assert await alter(served, BROKER, "1", *changes) == OK
 
         def sizes() -> list[int]:
-            return [len(one.processors) for one in served.broker.plane.listeners.values()]
+            return [len(listener.processors) for listener in served.broker.plane.listeners.values()]
 
         await until(lambda: sizes() == [3, 5])
         assert await alter(served, BROKER, "1", (own, SET, "3")) == OK
@@ -382,15 +386,15 @@ async def test_listener_that_could_not_be_bound_is_bound_with_the_next_change(
         def follow(listeners: str) -> None:
             listening.follow(attrs.evolve(written, listeners=tuple(listeners.split(","))))
 
-        follow(f"{ONE},IN://127.0.0.1:9099,OUT://127.0.0.1:9098")
+        follow(f"{ONE_LISTENER},IN://127.0.0.1:9099,OUT://127.0.0.1:9098")
         await until(lambda: "OUT" in served.broker.endpoints)
         assert "IN" not in served.broker.endpoints
         assert (listening.figures()["bound_late"], listening.figures()["failed"]) == (1, 1)
 
         taken.close()
-        follow(f"{ONE},IN://127.0.0.1:9099,OUT://127.0.0.1:9098")
+        follow(f"{ONE_LISTENER},IN://127.0.0.1:9099,OUT://127.0.0.1:9098")
         await until(lambda: "IN" in served.broker.endpoints)
-        follow(ONE)
+        follow(ONE_LISTENER)
         assert list(served.broker.endpoints) == ["PLAINTEXT"]
 
 
@@ -426,8 +430,8 @@ async def test_fifty_changes_under_load_do_not_disturb_an_unchanged_listener(
                 nursery.start_soon(write, number)
             for turn in range(50):
                 names = ["IN", "OUT"][: turn % 3]
-                wanted = [ONE, *(f"{name}://127.0.0.1:0" for name in names)]
-                assert await listen(served, ",".join(wanted)) == OK
+                listeners = [ONE_LISTENER, *(f"{name}://127.0.0.1:0" for name in names)]
+                assert await listen(served, ",".join(listeners)) == OK
                 assert list(served.broker.endpoints) == ["PLAINTEXT", *names]
                 for name in names:
                     async with served.connect(name) as client:
@@ -493,4 +497,4 @@ async def test_stored_address_in_use_at_the_start_is_replaced_by_the_address_of_
 
     assert list(endpoints) == ["PLAINTEXT"]
     assert endpoints["PLAINTEXT"].port != 7777
-    assert [one.port for one in metadata.brokers] == [endpoints["PLAINTEXT"].port]
+    assert [broker.port for broker in metadata.brokers] == [endpoints["PLAINTEXT"].port]

@@ -8,8 +8,8 @@ def test_storage_error_names_directory_cause_and_advice() -> None:
     error = LogDirError("/a", "cannot lock")
     error.__cause__ = BlockingIOError(errno.EAGAIN, "locked")
 
-    told = "log directory /a: cannot lock: stop the broker that uses it"
-    assert str(storage_error(error)) == told
+    message = "log directory /a: cannot lock: stop the broker that uses it"
+    assert str(storage_error(error)) == message
 
 
 def test_listen_error_names_listener_address_cause_and_advice() -> None:

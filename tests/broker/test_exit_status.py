@@ -26,7 +26,7 @@ def test_exit_status_is_the_status_that_the_function_returns() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "status", "told"),
+    ("error", "status", "message"),
     [
         (START, NOT_STARTED, "the broker did not start"),
         (KafkaError(ErrorCode.INVALID_REGISTRATION), NOT_STARTED, "the broker did not start"),
@@ -42,18 +42,18 @@ def test_exit_status_is_the_status_that_the_function_returns() -> None:
     ],
 )
 def test_most_severe_error_decides_the_exit_status_and_is_logged(
-    error, status: int, told: str, caplog
+    error, status: int, message: str, caplog
 ) -> None:
     assert exit_status_of(raising(error)) == status
-    assert [record.getMessage() for record in caplog.records] == [told]
+    assert [record.getMessage() for record in caplog.records] == [message]
 
 
 def test_refused_start_is_logged_with_the_given_message(caplog) -> None:
     assert exit_status_of(raising(START), refused="nothing was formatted") == NOT_STARTED
     assert exit_status_of(raising(LOST), refused="nothing was formatted") == LOST_STORAGE
 
-    told = [record.getMessage() for record in caplog.records]
-    assert told == ["nothing was formatted", "storage is lost"]
+    messages = [record.getMessage() for record in caplog.records]
+    assert messages == ["nothing was formatted", "storage is lost"]
 
 
 def test_unexpected_exception_is_raised_and_not_converted_to_a_status() -> None:

@@ -1,4 +1,4 @@
-"""What formatting makes of directories, and what it leaves alone."""
+"""Directories before and after formatting, and those that formatting leaves alone."""
 
 import pytest
 
@@ -125,8 +125,8 @@ async def test_identity_without_a_directory_id_gets_a_directory_id_by_formatting
 
     await format_once(world, config_of(), again=True)
 
-    found = await read_meta_properties(world.directory("/data"))
-    assert (found.cluster_id, len(found.directory_id)) == ("mine", 22)
+    properties = await read_meta_properties(world.directory("/data"))
+    assert (properties.cluster_id, len(properties.directory_id)) == ("mine", 22)
 
 
 async def test_formatting_again_keeps_the_checkpoints_of_the_logs(world, autojump_clock) -> None:

@@ -44,15 +44,15 @@ NOT_OF_REQUESTS = {"MemorySocket", "Endpoint", "Field"}
 @contextmanager
 def garbage() -> Iterator[Counter[str]]:
     """By type: objects of ours that only the collector would free, made within the block."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     gc.collect()
     gc.disable()
     gc.freeze()
     try:
-        yield found
+        yield counts
         gc.set_debug(gc.DEBUG_SAVEALL)
         gc.collect()
-        found.update(type(one).__qualname__ for one in gc.garbage if is_ours(type(one)))
+        counts.update(type(item).__qualname__ for item in gc.garbage if is_ours(type(item)))
     finally:
         gc.set_debug(0)
         gc.garbage.clear()
@@ -67,7 +67,7 @@ def is_ours(kind: type) -> bool:
 async def speak(served: ServedBroker, seed: int, rounds: int) -> Counter[str]:
     """Requests of all kinds, each on a connection of its own; the errors that came."""
     versions = (await served.ask(ApiVersionsRequest(), 0)).api_keys
-    ranges = {one.api_key: (one.min_version, one.max_version) for one in versions}
+    ranges = {version.api_key: (version.min_version, version.max_version) for version in versions}
     ranges = {key: ranges[key] for key in ranges.keys() & request_classes().keys()}
     chance = Random(seed)
     errors: Counter[str] = Counter()
@@ -92,14 +92,14 @@ async def test_life_of_a_group_creates_no_garbage_cycles(autojump_clock: MockClo
         await stable_group(served, group="before")  # what is imported and compiled stays
         await trio.sleep(60)
         await served.serve_groups("g")
-        with garbage() as found:
+        with garbage() as counts:
             await stable_group(served)
             await stable_group(served, instance="i")
             await join(served, instance="i")  # back under another id
             await trio.sleep(60)  # nobody is heard: it is empty again
             assert not (await served.ask(DeleteGroupsRequest(["g"]))).results[0].error_code
 
-    assert not found
+    assert not counts
 
 
 async def test_requests_and_their_errors_create_no_garbage_cycles(
@@ -108,10 +108,10 @@ async def test_requests_and_their_errors_create_no_garbage_cycles(
     async with served_broker(simulated_world(), SETTINGS) as served:
         for name in TOPICS[:6]:
             await served.create_topic(name, 2)
-        with garbage() as found:
+        with garbage() as counts:
             errors = await speak(served, 1, ROUNDS)
             await trio.sleep(3600)  # deleted logs are removed, sessions are idle
 
     print(errors)
-    assert not found
+    assert not counts
     assert errors.keys() >= EXPECTED

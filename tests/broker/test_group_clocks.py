@@ -95,12 +95,12 @@ async def test_rebalances_ignore_jumps_of_the_wall_clock(
 
 async def both_have_one(served: ServedBroker) -> bool:
     """A second member of the consumer group has what the first one gives back."""
-    two = await served.ask(joining("two"), 1)
+    second = await served.ask(joining("two"), 1)
     await trio.sleep(1)
-    one = await served.ask(ConsumerGroupHeartbeatRequest("new", "one", 2), 1)
-    assert one.assignment is not None
-    (kept,) = one.assignment.topic_partitions
+    first = await served.ask(ConsumerGroupHeartbeatRequest("new", "one", 2), 1)
+    assert first.assignment is not None
+    (kept,) = first.assignment.topic_partitions
     await served.ask(ConsumerGroupHeartbeatRequest("new", "one", 2, topic_partitions=[kept]), 1)
-    two = await served.ask(ConsumerGroupHeartbeatRequest("new", "two", two.member_epoch), 1)
-    (got,) = two.assignment.topic_partitions
+    second = await served.ask(ConsumerGroupHeartbeatRequest("new", "two", second.member_epoch), 1)
+    (got,) = second.assignment.topic_partitions
     return sorted([*kept.partitions, *got.partitions]) == [0, 1]

@@ -92,12 +92,12 @@ async def test_consumer_group_has_at_most_group_consumer_max_size_members(
         answers = [await served.ask(joining(f"m{n}"), 1) for n in range(3 + more)]
 
     full = [ErrorCode.GROUP_MAX_SIZE_REACHED] * (more > 0)
-    assert [one.error_code for one in answers] == [0] * (3 + min(more, 0)) + full
+    assert [answer.error_code for answer in answers] == [0] * (3 + min(more, 0)) + full
 
 
 def joining(member: str) -> ConsumerGroupHeartbeatRequest:
-    given: dict[str, Any] = {"subscribed_topic_names": ["t"], "topic_partitions": []}
-    return ConsumerGroupHeartbeatRequest("g", member, 0, rebalance_timeout_ms=10_000, **given)
+    fields: dict[str, Any] = {"subscribed_topic_names": ["t"], "topic_partitions": []}
+    return ConsumerGroupHeartbeatRequest("g", member, 0, rebalance_timeout_ms=10_000, **fields)
 
 
 @pytest.mark.parametrize("more", [-1, 0, 1])
@@ -117,11 +117,11 @@ async def test_group_config_outside_of_the_broker_limits_is_refused(
     settings = {f"group.consumer.min.{name}": str(least), f"group.consumer.max.{name}": str(most)}
     limit = least if bound == "min" else most
     async with broker(settings) as served:
-        found = await alter(served, GROUP, "g", (f"consumer.{name}", SET, str(limit + more)))
+        result = await alter(served, GROUP, "g", (f"consumer.{name}", SET, str(limit + more)))
 
     beyond = more < 0 if bound == "min" else more > 0
-    assert found[0] == (ErrorCode.INVALID_CONFIG if beyond else 0)
-    assert (found[1] is None) == (not beyond)
+    assert result[0] == (ErrorCode.INVALID_CONFIG if beyond else 0)
+    assert (result[1] is None) == (not beyond)
 
 
 @pytest.mark.parametrize(("after_s", "stays"), [(59, True), (62, False)])
@@ -135,7 +135,7 @@ async def test_committed_offsets_expire_after_offsets_retention_minutes(
         await served.serve_groups("g")
         assert await commit(served, "") == 0
         await trio.sleep(after_s)
-        asked = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=None)])
-        (group,) = (await served.ask(asked, 9)).groups
+        request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=None)])
+        (group,) = (await served.ask(request, 9)).groups
 
     assert bool(group.topics) == stays

@@ -50,12 +50,12 @@ BODIES: Final = {
 
 def rows() -> list[tuple[list[str], list[str], str]]:
     """Methods, paths and permission of each row of the page."""
-    found = []
+    table = []
     for line in PAGE.read_text().splitlines():
         if line.startswith("| ") and not line.startswith(("| method", "| ---")):
             methods, paths, permission = (cell.strip() for cell in line.strip("|").split("|"))
-            found.append((methods.split(", "), re.findall(r"`([^`]+)`", paths), permission))
-    return found
+            table.append((methods.split(", "), re.findall(r"`([^`]+)`", paths), permission))
+    return table
 
 
 def permission_of(method: str, path: str) -> str:
@@ -64,9 +64,9 @@ def permission_of(method: str, path: str) -> str:
     for methods, paths, permission in rows():
         if method not in methods and methods != ["all"]:
             continue
-        for known in paths:
-            if path == known or (path.startswith(f"{known}/") and known in BELOW):
-                best = max(best, (known, permission), key=lambda pair: len(pair[0]))
+        for listed_path in paths:
+            if path == listed_path or (path.startswith(f"{listed_path}/") and listed_path in BELOW):
+                best = max(best, (listed_path, permission), key=lambda pair: len(pair[0]))
     assert best[1], f"{method} {path} is not in {PAGE.name}"
     return best[1]
 
@@ -80,12 +80,12 @@ def endpoints(controls: list[str]) -> list[tuple[str, str]]:
     admin_paths += [f"/admin/{form}{name}" for name in page_names() for form in ("", "api/")]
     admin_paths += [f"/admin/download/{name}" for name in DOWNLOADS]
     test_paths = ["/testing/v1", *(f"/testing/v1/{name}" for name in controls)]
-    found = [("GET", path) for path in ("/", "/metrics", "/healthz", "/readyz", "/login")]
-    found += [(method, path) for path in admin_paths for method in READ]
-    found += [(method, path) for path in test_paths for method in (*READ, *CHANGES)]
+    pairs = [("GET", path) for path in ("/", "/metrics", "/healthz", "/readyz", "/login")]
+    pairs += [(method, path) for path in admin_paths for method in READ]
+    pairs += [(method, path) for path in test_paths for method in (*READ, *CHANGES)]
     for path, operations in document("/v1")["paths"].items():  # type: ignore[attr-defined]
-        found += [(method.upper(), f"/v1{path}") for method in operations]
-    return found
+        pairs += [(method.upper(), f"/v1{path}") for method in operations]
+    return pairs
 
 
 def acls_of(user: str, permission: str) -> list[Acl]:

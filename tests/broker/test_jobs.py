@@ -105,10 +105,10 @@ async def test_high_watermarks_are_checkpointed_every_5_s_only_if_changed(
         assert content_of(world, "/data", name) == b"0\n1\nt 0 1\n"
         world.universe.fault = lambda machine, call, target: seen.append(str(target))
         await trio.sleep(20)
-        assert [one for one in seen if name in one] == []
+        assert [path for path in seen if name in path] == []
         produce(broker)
         await trio.sleep(6)
-        assert [one for one in seen if name in one] != []
+        assert [path for path in seen if name in path] != []
         assert content_of(world, "/data", name) == b"0\n1\nt 0 2\n"
         await broker.controller.delete_topics(["t"])
         await trio.sleep(6)
@@ -158,8 +158,8 @@ async def test_change_of_producer_id_expiration_ms_applies_to_existing_producers
         assert len(partition.local_log().producers) == 1
 
         change = ConfigChange("producer.id.expiration.ms", Operation.SET, "60000")
-        made = await broker.controller.alter_configs({(ConfigResourceType.BROKER, ""): [change]})
-        assert set(made.values()) == {None}
+        results = await broker.controller.alter_configs({(ConfigResourceType.BROKER, ""): [change]})
+        assert set(results.values()) == {None}
         await trio.sleep(20)
 
         assert len(partition.local_log().producers) == 0
@@ -183,16 +183,16 @@ async def test_files_of_a_deleted_topic_are_deleted_after_the_delay_and_the_job_
 ) -> None:
     config = config_of({"log.segment.delete.delay.ms": "60000"})
 
-    def left() -> list[str]:
+    def partition_directories() -> list[str]:
         return [name for name in world.directory("/data").names() if name.startswith("t-")]
 
     async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
         await fill(broker, partitions=2)
         await broker.controller.delete_topics(["t"])
         await trio.sleep(50)
-        assert [name.endswith("-delete") for name in left()] == [True, True]
+        assert [name.endswith("-delete") for name in partition_directories()] == [True, True]
         await trio.sleep(15)
-        assert left() == []
+        assert partition_directories() == []
         figures = {node.name: node.figures() for _, node in broker.node.walk()}
         assert figures["kafka-delete-logs"]["next_in_s"] is None
 
@@ -202,7 +202,7 @@ async def test_next_start_deletes_files_of_deleted_topics_after_the_changed_dela
 ) -> None:
     config = config_of({"log.segment.delete.delay.ms": "6000000"})
 
-    def left() -> list[str]:
+    def partition_directories() -> list[str]:
         return [name for name in world.directory("/data").names() if name.startswith("t-")]
 
     async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
@@ -210,8 +210,8 @@ async def test_next_start_deletes_files_of_deleted_topics_after_the_changed_dela
         change = ConfigChange("log.segment.delete.delay.ms", Operation.SET, "5000")
         await broker.controller.alter_configs({(ConfigResourceType.BROKER, ""): [change]})
         await broker.controller.delete_topics(["t"])
-    assert [name.endswith("-delete") for name in left()] == [True]
+    assert [name.endswith("-delete") for name in partition_directories()] == [True]
 
     async with Broker(config, world, apis=APIS):
         await trio.sleep(100)
-        assert left() == []
+        assert partition_directories() == []

@@ -53,7 +53,9 @@ async def test_broker_is_registered_unfenced_and_leads_no_partition_after_shutdo
 
         image = broker.metadata.image
         assert image.brokers[1].in_controlled_shutdown or image.brokers[1].fenced
-        assert {one.leader for one in image.topics["t"].partitions.values()} == {NO_NODE}
+        assert {partition.leader for partition in image.topics["t"].partitions.values()} == {
+            NO_NODE
+        }
         assert broker.lifecycle.state == "fenced"
 
 

@@ -101,12 +101,12 @@ async def test_fetch_response_has_at_most_fetch_max_bytes_of_all_partitions(
         for name in ("a", "b", "c"):
             await served.create_topic(name)
             await write(served, name, bytes(1000))
-        asked = fetch_request("a", 0, max_bytes=limit if scope == "request" else 1 << 20)
-        asked.topics += fetch_request("b", 0).topics + fetch_request("c", 0).topics
-        answer = await served.ask(asked, 12)
+        request = fetch_request("a", 0, max_bytes=limit if scope == "request" else 1 << 20)
+        request.topics += fetch_request("b", 0).topics + fetch_request("c", 0).topics
+        answer = await served.ask(request, 12)
 
-    found = [len(part.records or b"") for part in partitions_of(answer)]
-    assert found == [size, size if more >= 0 else 0, 0]
+    sizes = [len(part.records or b"") for part in partitions_of(answer)]
+    assert sizes == [size, size if more >= 0 else 0, 0]
 
 
 @pytest.mark.parametrize("scope", ["broker", "request", "partition"])
@@ -130,12 +130,12 @@ async def test_fetch_session_without_a_free_cache_slot_gets_no_id(
     """A session that finds no slot is none: the fetch is answered in full, without an id."""
     async with limited(max_incremental_fetch_session_cache_slots=3) as served:
         await served.create_topic("t")
-        given = [
+        session_ids = [
             (await served.ask(fetch_request("t", 0, session_epoch=0), 12)).session_id
             for _ in range(3 + more)
         ]
 
-    assert [session > 0 for session in given] == [True] * (2 + min(more + 1, 1)) + [False] * (
+    assert [session > 0 for session in session_ids] == [True] * (2 + min(more + 1, 1)) + [False] * (
         not fits
     )
 
@@ -147,9 +147,9 @@ async def test_idle_connection_is_closed_after_connections_max_idle_ms(
     async with limited(connections_max_idle_ms=10_000) as served, served.connect() as client:
         await trio.sleep(0.5)  # the other one is due, and looked for, when this one nearly is
         await client.ask(ApiVersionsRequest(), 0)
-        asked = trio.current_time()
+        request_time = trio.current_time()
         await client.wait_closed()
-        took = trio.current_time() - asked
+        took = trio.current_time() - request_time
 
     assert 10 <= took < 10 * 17 / 16 + 0.1
 
@@ -177,7 +177,7 @@ async def test_timestamp_too_far_from_the_brokers_time_is_refused(
 
 @pytest.mark.parametrize(("more", "fits"), AROUND)
 @pytest.mark.parametrize(
-    ("what", "refused"),
+    ("limit", "refused"),
     [
         ("partitions", ErrorCode.POLICY_VIOLATION),
         ("name", ErrorCode.INVALID_TOPIC_EXCEPTION),
@@ -185,12 +185,12 @@ async def test_timestamp_too_far_from_the_brokers_time_is_refused(
     ],
 )
 async def test_topic_beyond_the_limits_of_partitions_name_or_replication_is_refused(
-    autojump_clock: MockClock, what: str, refused: ErrorCode, more: int, fits: bool
+    autojump_clock: MockClock, limit: str, refused: ErrorCode, more: int, fits: bool
 ) -> None:
     topic = CreatableTopic("t", 1, 1)
-    if what == "partitions":
+    if limit == "partitions":
         topic.num_partitions = 10_000 + more
-    elif what == "name":
+    elif limit == "name":
         topic.name = "x" * (249 + more)
     else:
         topic.replication_factor = 1 if more < 0 else 1 + more
@@ -207,8 +207,8 @@ async def test_record_larger_than_max_decompressed_message_bytes_is_refused(
 ) -> None:
     """Limit of each record of a batch that is decompressed for another codec or for its keys."""
     size = len(batch(bytes(1000))) - HEADER_SIZE - 2  # without its length
-    given = {"compression.type": "lz4", "cleanup.policy": "compact"}[reason]
-    configs = {reason: given, "max.decompressed.message.bytes": str(size)}
+    value = {"compression.type": "lz4", "cleanup.policy": "compact"}[reason]
+    configs = {reason: value, "max.decompressed.message.bytes": str(size)}
     async with limited() as served:
         await served.create_topic("t", configs=configs)
         record = Record(timestamp=NOW_MS, key=b"", value=bytes(1000 + more))
@@ -254,8 +254,8 @@ async def test_request_waits_while_queued_max_request_bytes_are_in_use(
     large, small = frame(18, 0, bytes(900)), frame(18, 0)
     size = len(large) - 4  # the length stands for itself
     limit = {"queued_max_request_bytes": 2 * size + more, "socket_request_max_bytes": 1000}
-    async with limited(**limit) as served, served.connect() as one, served.connect() as other:
-        for holder in (one, other):
+    async with limited(**limit) as served, served.connect() as first, served.connect() as second:
+        for holder in (first, second):
             await holder.send(large[:-1])
         await trio.sleep(1)
         await served.client.send(small)
@@ -263,7 +263,7 @@ async def test_request_waits_while_queued_max_request_bytes_are_in_use(
             await served.client.receive_frame()
 
         assert scope.cancelled_caught == waits
-        for holder in (one, other):
+        for holder in (first, second):
             await holder.send(large[-1:])
             await holder.receive_frame()
         if waits:
@@ -276,8 +276,8 @@ async def test_describe_topic_partitions_pages_at_max_request_partition_size_lim
 ) -> None:
     async with limited(max_request_partition_size_limit=3 + more) as served:
         await served.create_topic("t", 3)
-        asked = DescribeTopicPartitionsRequest([TopicRequest("t")], 2000)
-        answer = await served.ask(asked, 0)
+        request = DescribeTopicPartitionsRequest([TopicRequest("t")], 2000)
+        answer = await served.ask(request, 0)
 
     assert len(answer.topics[0].partitions) == min(3 + more, 3)
     assert (answer.next_cursor is not None) == more_pages

@@ -12,7 +12,7 @@ TWO = {
 
 
 def test_listeners_are_read_from_the_settings_in_their_order() -> None:
-    one, two = listener_settings(
+    first, second = listener_settings(
         config_of(
             {
                 **TWO,
@@ -28,12 +28,12 @@ def test_listeners_are_read_from_the_settings_in_their_order() -> None:
         )
     )
 
-    assert (one.name, one.host, one.port) == ("ONE", "", 0)
-    assert (two.name, two.host, two.port) == ("TWO", "127.0.0.1", 9093)
-    assert one.security_protocol == "PLAINTEXT"
-    assert (one.processors, two.processors) == (5, 2)
-    assert (one.largest_frame, one.idle_s, one.backlog) == (1000, 1.5, 9)
-    assert (one.send_buffer, one.receive_buffer, one.largest_buffer) == (None, 4096, 8192)
+    assert (first.name, first.host, first.port) == ("ONE", "", 0)
+    assert (second.name, second.host, second.port) == ("TWO", "127.0.0.1", 9093)
+    assert first.security_protocol == "PLAINTEXT"
+    assert (first.processors, second.processors) == (5, 2)
+    assert (first.largest_frame, first.idle_s, first.backlog) == (1000, 1.5, 9)
+    assert (first.send_buffer, first.receive_buffer, first.largest_buffer) == (None, 4096, 8192)
 
 
 def test_connections_max_idle_ms_of_minus_1_never_closes_idle_connections() -> None:
@@ -45,18 +45,23 @@ def test_connections_max_idle_ms_of_minus_1_never_closes_idle_connections() -> N
 def test_advertised_endpoint_defaults_to_the_bound_port_and_the_machine_name() -> None:
     bound = {"TWO": Endpoint("127.0.0.1", 9093), "ONE": Endpoint("0.0.0.0", 40001)}
 
-    one, two = advertised_endpoints(config_of(TWO), bound, "here")
+    first, second = advertised_endpoints(config_of(TWO), bound, "here")
 
-    assert (one.name, one.host, one.port, one.security_protocol) == ("ONE", "here", 40001, 0)
-    assert (two.name, two.host, two.port) == ("TWO", "127.0.0.1", 9093)
+    assert (first.name, first.host, first.port, first.security_protocol) == (
+        "ONE",
+        "here",
+        40001,
+        0,
+    )
+    assert (second.name, second.host, second.port) == ("TWO", "127.0.0.1", 9093)
 
 
 def test_advertised_listeners_override_bound_addresses() -> None:
     config = config_of({"advertised.listeners": "PLAINTEXT://kafka.example:29092"})
 
-    (told,) = advertised_endpoints(config, {"PLAINTEXT": Endpoint("127.0.0.1", 40001)}, "")
+    (endpoint,) = advertised_endpoints(config, {"PLAINTEXT": Endpoint("127.0.0.1", 40001)}, "")
 
-    assert (told.host, told.port) == ("kafka.example", 29092)
+    assert (endpoint.host, endpoint.port) == ("kafka.example", 29092)
 
 
 def test_control_plane_listener_belongs_to_no_other_plane_and_has_one_processor() -> None:
@@ -66,5 +71,5 @@ def test_control_plane_listener_belongs_to_no_other_plane_and_has_one_processor(
 
     assert control is not None
     assert (control.name, control.port, control.processors) == ("TWO", 9093, 1)
-    assert [one.name for one in listener_settings(config)] == ["ONE"]
+    assert [setting.name for setting in listener_settings(config)] == ["ONE"]
     assert control_settings(config_of(TWO)) is None

@@ -24,10 +24,10 @@ def descriptors() -> int:
 
 
 def test_broker_serves_until_sigterm_and_leaves_no_descriptor_open(data) -> None:
-    told: list[str] = []
+    addresses: list[str] = []
 
     def ready(broker) -> None:
-        told.append(broker.bootstrap)
+        addresses.append(broker.bootstrap)
         os.kill(os.getpid(), signal.SIGTERM)
 
     statuses, open_ones = [], []
@@ -36,7 +36,7 @@ def test_broker_serves_until_sigterm_and_leaves_no_descriptor_open(data) -> None
         open_ones.append(descriptors())
 
     assert statuses == [STOPPED, STOPPED]
-    assert len(told) == 2
+    assert len(addresses) == 2
     assert (data / CLEAN).is_file()
     assert open_ones[0] == open_ones[1]
 

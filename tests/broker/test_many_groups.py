@@ -5,7 +5,7 @@ import trio
 from trio.testing import MockClock
 
 from tests.apis.classic import GROUP, stable_group
-from tests.apis.test_k09_offset_fetch import asking, commit, told
+from tests.apis.test_k09_offset_fetch import asking, commit, offsets_of
 from trio_kafka.coordinators.groups.offset_values import (
     Commit,
     PartitionOffset,
@@ -38,8 +38,8 @@ async def make(served: ServedBroker, topic_id: bytes) -> None:
     """Somebody who is no member commits under each of the names."""
     topics = [TopicOffsets("t", topic_id, [PartitionOffset(0, 7, -1, "")])]
     for name in NAMES:
-        asked = Commit(group_id=name, topics=topics)
-        assert served.broker.groups.offsets.commit(asked) == [0]
+        request = Commit(group_id=name, topics=topics)
+        assert served.broker.groups.offsets.commit(request) == [0]
 
 
 async def test_ten_thousand_empty_groups_do_not_delay_other_groups(
@@ -55,13 +55,13 @@ async def test_ten_thousand_empty_groups_do_not_delay_other_groups(
         beat = HeartbeatRequest(GROUP, group.generation, group.members[0])
         assert (await served.ask(beat)).error_code == 0
         deleted = await served.ask(DeleteGroupsRequest(NAMES[:100]))
-        assert {one.error_code for one in deleted.results} == {0}
+        assert {result.error_code for result in deleted.results} == {0}
 
     async with served_broker(world, SETTINGS) as served:
         await served.serve_groups(GROUP, *NAMES[:300])
 
         assert await listed(served) == {GROUP, *NAMES[100:]}
-        offsets = told(await served.ask(asking(9, 0, group=NAMES[200]), 9))
+        offsets = offsets_of(await served.ask(asking(9, 0, group=NAMES[200]), 9))
         assert list(offsets.values()) == [(7, "", 0)]
         assert (await served.ask(beat)).error_code == 0
 

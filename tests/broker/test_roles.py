@@ -61,10 +61,12 @@ async def test_controller_node_writes_metadata_that_its_next_start_reads(
 ) -> None:
     change = ConfigChange("background.threads", Operation.SET, "5")
     defaults = (ConfigResourceType.BROKER, "")
-    for known in (False, True):
+    for is_stored in (False, True):
         async with node_of(world, CONTROLLER, settings) as node:
             await node.open()
-            assert ("background.threads" in node[MetadataCache].image.configs[defaults]) is known
+            assert (
+                "background.threads" in node[MetadataCache].image.configs[defaults]
+            ) is is_stored
             results = await node[Controller].alter_configs({defaults: [change]})
             assert results == {defaults: None}
             await stop_node(node, 10)

@@ -14,15 +14,15 @@ from trio_kafka.world.simulated.file import SimulatedFile
 @pytest.fixture
 def files(monkeypatch: pytest.MonkeyPatch) -> list[SimulatedFile]:
     """Every file that is opened, in whatever world."""
-    found: list[SimulatedFile] = []
+    opened_files: list[SimulatedFile] = []
     make = SimulatedFile.__init__
 
     def note(file: SimulatedFile, *arguments, **named) -> None:
         make(file, *arguments, **named)
-        found.append(file)
+        opened_files.append(file)
 
     monkeypatch.setattr(SimulatedFile, "__init__", note)
-    return found
+    return opened_files
 
 
 def lingering(files: list[SimulatedFile]) -> list[str]:
@@ -83,11 +83,11 @@ class Steps(trio.abc.Instrument):
 
     def __init__(self, scope: trio.CancelScope, limit: int) -> None:
         self.scope = scope
-        self.left = limit
+        self.remaining = limit
 
     def before_task_step(self, task: trio.lowlevel.Task) -> None:
-        self.left -= 1
-        if self.left == 0:
+        self.remaining -= 1
+        if self.remaining == 0:
             self.scope.cancel()
 
 

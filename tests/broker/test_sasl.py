@@ -231,9 +231,9 @@ async def test_sasl_requests_of_a_client_that_may_ask_anything_are_illegal(
             await log_in(client)
 
         shaken = await client.ask(SaslHandshakeRequest("PLAIN"), 1)
-        told = await client.ask(SaslAuthenticateRequest(b"\0ann\0secret"), 2)
+        answer = await client.ask(SaslAuthenticateRequest(b"\0ann\0secret"), 2)
 
-        assert shaken.error_code == told.error_code == ErrorCode.ILLEGAL_SASL_STATE
+        assert shaken.error_code == answer.error_code == ErrorCode.ILLEGAL_SASL_STATE
         assert not await closed_at_once(client)
 
 

@@ -66,8 +66,10 @@ UPSERTION = upsertion("bob", f"{CANARY}-scram")
 
 def hidden_texts() -> list[str]:
     """The passwords, and the texts by which bytes of keys would be shown."""
-    known = credential_of(SHA_256, UPSERTION.salted_password, salt=UPSERTION.salt, iterations=4096)
-    keys = (UPSERTION.salted_password, known.stored_key, known.server_key)
+    credential = credential_of(
+        SHA_256, UPSERTION.salted_password, salt=UPSERTION.salt, iterations=4096
+    )
+    keys = (UPSERTION.salted_password, credential.stored_key, credential.server_key)
     return [CANARY, *(key.hex() for key in keys), *(repr(key)[2:-1] for key in keys)]
 
 

@@ -31,14 +31,14 @@ def image_with(settings, before: MetadataImage | None = None) -> MetadataImage:
 def test_topic_config_overrides_broker_config_then_cluster_default_then_file() -> None:
     of_topic = settings_of_topic(EffectiveConfig(config_of({"log.retention.ms": "1000"})))
     image = MetadataImage()
-    found = [of_topic(image, "t").retention_ms]
+    retentions_ms = [of_topic(image, "t").retention_ms]
 
     for resource, name in ((COMMON, "log.retention.ms"), (BROKER, "log.retention.ms")):
-        image = image_with({resource: {name: str(1000 * (len(found) + 1))}}, image)
-        found.append(of_topic(image, "t").retention_ms)
+        image = image_with({resource: {name: str(1000 * (len(retentions_ms) + 1))}}, image)
+        retentions_ms.append(of_topic(image, "t").retention_ms)
     image = image_with({TOPIC: {"retention.ms": "4000"}}, image)
 
-    assert [*found, of_topic(image, "t").retention_ms] == [1000, 2000, 3000, 4000]
+    assert [*retentions_ms, of_topic(image, "t").retention_ms] == [1000, 2000, 3000, 4000]
     assert of_topic(image, "other").retention_ms == 3000
 
 
@@ -146,9 +146,9 @@ def test_metadata_log_has_its_own_settings() -> None:
         }
     )
 
-    found = metadata_log_config(config)
+    settings = metadata_log_config(config)
 
-    assert (found.segment_bytes, found.segment_ms) == (9_000_000, 2)
-    assert (found.retention_bytes, found.retention_ms) == (-1, -1)  # its snapshots decide
+    assert (settings.segment_bytes, settings.segment_ms) == (9_000_000, 2)
+    assert (settings.retention_bytes, settings.retention_ms) == (-1, -1)  # its snapshots decide
     assert metadata_retention(config) == Retention(max_bytes=3, max_ms=4)
-    assert found.max_message_bytes == 9_000_000
+    assert settings.max_message_bytes == 9_000_000

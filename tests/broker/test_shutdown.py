@@ -62,8 +62,8 @@ async def test_parked_long_polls_are_answered_when_the_broker_stops(
             began = trio.current_time()
         assert trio.current_time() - began < 1
 
-    told = ErrorCode.NOT_LEADER_OR_FOLLOWER if controlled == "true" else ErrorCode.NONE
-    assert answers == [told] * 100
+    code = ErrorCode.NOT_LEADER_OR_FOLLOWER if controlled == "true" else ErrorCode.NONE
+    assert answers == [code] * 100
 
 
 @pytest.mark.parametrize("after_ms", [0, 0.2, 0.4, 0.5, 0.6, 0.8, 1, 1.5, 2])

@@ -180,9 +180,9 @@ async def test_metadata_log_may_have_its_own_directory(world, autojump_clock) ->
         assert "t" in broker.metadata.image.topics
 
     paths = ("/a", "/b", "/m")
-    found = [await read_meta_properties(world.directory(path)) for path in paths]
-    assert len({one.cluster_id for one in found}) == 1
-    assert len({one.directory_id for one in found}) == 3
+    identities = [await read_meta_properties(world.directory(path)) for path in paths]
+    assert len({identity.cluster_id for identity in identities}) == 1
+    assert len({identity.directory_id for identity in identities}) == 3
     assert world.directory("/m").names() == [
         ".kafka_cleanshutdown",
         "__cluster_metadata-0",

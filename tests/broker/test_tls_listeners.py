@@ -239,9 +239,9 @@ async def test_a_file_that_becomes_invalid_is_logged_once_and_not_used(
 
 async def certificate(served: ServedBroker) -> bytes | None:
     asking = await connect(served)
-    found: bytes | None = asking.socket.peer_certificate
+    peer_certificate: bytes | None = asking.socket.peer_certificate
     asking.close()
-    return found
+    return peer_certificate
 
 
 async def test_an_ssl_listener_can_be_added_while_the_broker_runs(
@@ -316,7 +316,7 @@ async def test_what_a_listener_asks_and_trusts_changes_while_it_serves(
 ) -> None:
     own = "listener.name.ssl.ssl."
     stranger = Identity.authority(now(), "others")
-    known = trusting(client(), endpoint_identification_algorithm="")
+    client_settings = trusting(client(), endpoint_identification_algorithm="")
     new = trusting(stranger.issue(now(), "CN=eve"), endpoint_identification_algorithm="")
     async with tls_broker(of_file(store)) as served:
         first = await connect(served)
@@ -334,7 +334,7 @@ async def test_what_a_listener_asks_and_trusts_changes_while_it_serves(
 
         async def served_kinds() -> list[bool]:
             """Clients without a certificate, with one, and with one of another authority."""
-            return [await is_served(settings) for settings in (None, known, new)]
+            return [await is_served(settings) for settings in (None, client_settings, new)]
 
         assert await served_kinds() == [True] * 3
         trust = (f"{own}truststore.type", SET, "PEM")

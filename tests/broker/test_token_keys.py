@@ -102,9 +102,9 @@ async def test_keys_are_read_again_after_a_failure_and_the_last_ones_stay(
     file.write_bytes(key_set(FIRST))
     node = Node("root", "part")
     keys = TokenKeys(simulated_world(), node)
-    known = rules(url=file.as_uri(), refresh_s=60.0)
-    await keys.read(known)
-    issuer = keys.of(known)
+    token_rules = rules(url=file.as_uri(), refresh_s=60.0)
+    await keys.read(token_rules)
+    issuer = keys.of(token_rules)
     async with trio.open_nursery() as nursery:
         await nursery.start(keys.run)
         file.write_bytes(b"not yet whole")
@@ -126,12 +126,12 @@ async def test_unknown_key_ids_have_the_keys_read_at_most_every_ten_seconds(
     file.write_bytes(key_set(FIRST))
     node = Node("root", "part")
     keys = TokenKeys(simulated_world(), node)
-    known = rules(url=file.as_uri())
-    await keys.read(known)
+    token_rules = rules(url=file.as_uri())
+    await keys.read(token_rules)
     async with trio.open_nursery() as nursery:
         await nursery.start(keys.run)
         for _ in range(100):
-            keys.of(known).find("guessed")
+            keys.of(token_rules).find("guessed")
             await trio.sleep(1)
         nursery.cancel_scope.cancel()
 

@@ -1,4 +1,4 @@
-"""What is said of changes, and of clusters that cannot be reached."""
+"""Reports of changes, and of clusters that cannot be reached."""
 
 import json
 

@@ -57,11 +57,11 @@ def test_embedded_settings_without_an_http_server_have_no_http_listener(monkeypa
 
 
 async def test_banner_says_which_usual_ports_are_taken(autojump_clock) -> None:
-    given = {
+    texts = {
         "listeners": SettingText("PLAINTEXT://127.0.0.1:0", "--embedded"),
         "plugin.http.listeners": SettingText("http://127.0.0.1:0", "--embedded"),
     }
-    config = attrs.evolve(config_of(), texts=given)
+    config = attrs.evolve(config_of(), texts=texts)
     async with Broker(
         config, simulated_world(), format_if_empty=True, apis=APIS, plugins=(http,)
     ) as broker:
@@ -84,7 +84,7 @@ async def test_json_banner_has_every_address_of_the_broker(autojump_clock, capsy
     result = json.loads(capsys.readouterr().out)
     assert result["bootstrap"] == broker.bootstrap
     assert result["directories"] == ["/data"]
-    assert [f"{one}/admin" for one in result["http"]] == result["ui"] != []
+    assert [f"{address}/admin" for address in result["http"]] == result["ui"] != []
 
 
 async def test_banner_shows_address_directory_and_example_commands(autojump_clock, capsys) -> None:

@@ -87,7 +87,7 @@ def test_format_of_a_formatted_directory_is_refused_with_the_cause(tmp_path, cap
 
     assert main(arguments) == 1
 
-    told = capsys.readouterr().err
-    assert "nothing was formatted" in told
-    assert "is already formatted for cluster" in told
-    assert "did not start" not in told
+    output = capsys.readouterr().err
+    assert "nothing was formatted" in output
+    assert "is already formatted for cluster" in output
+    assert "did not start" not in output

@@ -56,8 +56,8 @@ def address_of(*words: str, after_cluster: bool = False) -> HttpAddress:
 
 
 def proof(address: HttpAddress) -> tuple[str, str, str, str]:
-    known = address.credentials
-    return known.ca, known.user, known.password, known.token
+    credentials = address.credentials
+    return credentials.ca, credentials.user, credentials.password, credentials.token
 
 
 def test_profile_in_use_has_the_address_and_the_credentials(profiles: None) -> None:

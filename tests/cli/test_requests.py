@@ -117,5 +117,5 @@ def test_plane_of_a_request_is_shown_if_not_the_data_plane() -> None:
 
 
 def test_requests_json_has_every_field() -> None:
-    (one,) = json.loads(json.dumps(as_data(DescribeRequestsResponse(requests=[LIFE]))))["requests"]
-    assert (one["waits_for"], one["age_us"], one["remote_us"]) == ("Fetch: t-0", 1500, -1)
+    (row,) = json.loads(json.dumps(as_data(DescribeRequestsResponse(requests=[LIFE]))))["requests"]
+    assert (row["waits_for"], row["age_us"], row["remote_us"]) == ("Fetch: t-0", 1500, -1)

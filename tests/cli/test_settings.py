@@ -91,12 +91,12 @@ def test_each_setting_records_its_source(sources):
 
 
 def test_later_of_two_files_of_the_same_kind_wins(tmp_path):
-    one, other = tmp_path / "one", tmp_path / "other"
-    one.write_text("num.partitions=1")
-    other.write_text("num.partitions=2")
+    first, second = tmp_path / "one", tmp_path / "other"
+    first.write_text("num.partitions=1")
+    second.write_text("num.partitions=2")
 
-    assert read_settings([str(one), str(other)], []).config.num_partitions == 2
-    assert read_settings([str(other), str(one)], []).config.num_partitions == 1
+    assert read_settings([str(first), str(second)], []).config.num_partitions == 2
+    assert read_settings([str(second), str(first)], []).config.num_partitions == 1
 
 
 def test_environment_variable_that_is_not_a_setting_is_a_warning(monkeypatch):

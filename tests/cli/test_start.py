@@ -53,11 +53,11 @@ def test_option_may_precede_the_file_and_contain_any_characters(served, tmp_path
 
 
 def test_files_may_be_given_before_and_after_an_option(served, tmp_path):
-    one, other = tmp_path / "one.properties", tmp_path / "other.properties"
-    one.write_text("num.partitions=2\n")
-    other.write_text("num.io.threads=3\n")
+    first, second = tmp_path / "one.properties", tmp_path / "other.properties"
+    first.write_text("num.partitions=2\n")
+    second.write_text("num.io.threads=3\n")
 
-    main(["start", str(one), "-c", "broker.rack=a", str(other), "-c", "node.id=7"])
+    main(["start", str(first), "-c", "broker.rack=a", str(second), "-c", "node.id=7"])
 
     ((config, _),) = served
     assert (config.num_partitions, config.num_io_threads) == (2, 3)

@@ -25,13 +25,15 @@ START = [sys.executable, "-m", "trio_kafka", "start", "--testing"]
 
 
 def test_testing_broker_keeps_files_in_memory_unless_a_directory_is_set() -> None:
-    def world(*given: str) -> RealWorld:
-        return machine_for(load(quick_settings(), options(given)).config)(1000)
+    def world(*settings: str) -> RealWorld:
+        return machine_for(load(quick_settings(), options(settings)).config)(1000)
 
     assert isinstance(world(), InMemoryWorld)
     for setting in ("log.dirs=/a,/b", "log.dir=/a"):
         assert not isinstance(world(setting), InMemoryWorld)
-    assert all(isinstance(one.clock, SkippingClock) for one in (world(), world("log.dir=/a")))
+    assert all(
+        isinstance(machine.clock, SkippingClock) for machine in (world(), world("log.dir=/a"))
+    )
 
 
 async def test_addresses_of_fault_controls_are_empty_if_the_plugin_is_disabled(

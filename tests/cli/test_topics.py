@@ -34,26 +34,26 @@ def test_names_and_patterns_choose_topics_once() -> None:
 
 
 def test_only_named_topics_are_asked_for_unless_one_is_missing() -> None:
-    asked: list[list[str | None] | None] = []
+    requests: list[list[str | None] | None] = []
 
     def send(request: MetadataRequest) -> MetadataResponse:
         expected = request.topics and [topic.name for topic in request.topics]
-        asked.append(expected)
-        known = {topic.name: topic for topic in TOPICS}
+        requests.append(expected)
+        by_name = {topic.name: topic for topic in TOPICS}
         missing = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return MetadataResponse(
             topics=[
-                known.get(name, MetadataResponseTopic(name=name, error_code=missing))
-                for name in expected or known
+                by_name.get(name, MetadataResponseTopic(name=name, error_code=missing))
+                for name in expected or by_name
             ]
         )
 
     topics = find_topics(send, ["orders-1", "orders", "orders"])
     assert [topic.name for topic in topics] == ["orders", "orders-1"]
-    assert asked == [["orders", "orders-1"]]
+    assert requests == [["orders", "orders-1"]]
     with pytest.raises(CommandFailedError, match="did you mean orders"):
         find_topics(send, ["orders", "order"])
-    assert asked[1:] == [["order", "orders"], None, ["order"]]
+    assert requests[1:] == [["order", "orders"], None, ["order"]]
 
 
 def test_patterns_match_no_internal_topic() -> None:

@@ -99,9 +99,9 @@ async def test_tree_options_path_and_depth_restrict_the_output(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     async with broker() as plane:
-        asked = ("--bootstrap", str(plane.endpoint))
-        await run(*asked, "--path", "plane data")
-        await run(*asked, "--depth", "0")
+        arguments = ("--bootstrap", str(plane.endpoint))
+        await run(*arguments, "--path", "plane data")
+        await run(*arguments, "--depth", "0")
 
     assert capsys.readouterr().out == (
         "plane data  plane\n└─ queue    channel  depth=0\nbroker-1  broker  epoch=3\n"
@@ -113,9 +113,9 @@ async def test_tree_option_kind_selects_nodes_and_their_ancestors(
 ) -> None:
     async with broker() as plane:
         plane.parts.tree.add("scheduler", "task")
-        asked = ("--bootstrap", str(plane.endpoint), "--kind", "channel")
-        assert await run(*asked) == 0
-        assert await run(*asked, "--depth", "1", "--kind", "task", "--kind", "nonsense") == 0
+        arguments = ("--bootstrap", str(plane.endpoint), "--kind", "channel")
+        assert await run(*arguments) == 0
+        assert await run(*arguments, "--depth", "1", "--kind", "task", "--kind", "nonsense") == 0
 
     assert capsys.readouterr().out.splitlines() == [
         "broker-1       broker   epoch=3",

@@ -1,4 +1,4 @@
-"""What is done to groups of clients: records are written little by little, members come and go."""
+"""Churn for groups of clients: records are written little by little, members come and go."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ def group_of(cluster: Cluster, topic: str, directory: Path) -> Iterator[Group]:
 
 
 class Producing:
-    """What is written to a topic little by little, all of it in one file."""
+    """Records that are written to a topic little by little, all of them in one file."""
 
     def __init__(self, cluster: Cluster, topic: str, each: int) -> None:
         self._cluster, self._topic, self._each = cluster, topic, each

@@ -112,8 +112,8 @@ class Cluster:
             expected.append(counts[partition])
             counts[partition] += 1
         if written.offsets is not None:
-            told = [*zip(written.offsets, expected, strict=True)]
-            wrong = [pair for pair in told if pair[0] != pair[1]]
+            pairs = [*zip(written.offsets, expected, strict=True)]
+            wrong = [pair for pair in pairs if pair[0] != pair[1]]
             assert not wrong, f"offsets that the client was told, and are: {wrong[:9]}"
         result = self.read(written.topic, [(p, 0, end) for p, end in counts.items()])
         compare(written.file, result, written.since_ms, written.until_ms)

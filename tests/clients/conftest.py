@@ -29,14 +29,14 @@ def drivers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Clie
     with ExitStack() as stack:
 
         def driver(client: Client) -> Driver:
-            known = started.get(client.name)
-            if known is None or known.process.poll() is not None:
+            running_driver = started.get(client.name)
+            if running_driver is None or running_driver.process.poll() is not None:
                 with skipped_if_missing():
                     command = client.command()
                 log = logs / f"{client.name}.log"
-                known = stack.enter_context(running(client.name, command, log))
-                started[client.name] = known
-            return known
+                running_driver = stack.enter_context(running(client.name, command, log))
+                started[client.name] = running_driver
+            return running_driver
 
         yield driver
 

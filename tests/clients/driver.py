@@ -18,7 +18,7 @@ STEP_TIMEOUT_S = 120.0
 
 
 class ClientError(Exception):
-    """What a client says instead of a result: `code` is an error of Kafka's, or None."""
+    """Error of a client instead of a result: `code` is an error of Kafka's, or None."""
 
     def __init__(self, code: ErrorCode | None, message: str) -> None:
         super().__init__(f"{code.name if code else 'the client'}: {message}")
@@ -65,8 +65,8 @@ class Driver:
     def _result(self, answer: dict[str, Any]) -> Any:
         if "error" not in answer:
             return answer.get("result")
-        known = answer["error"] > 0
-        raise ClientError(ErrorCode(answer["error"]) if known else None, answer["message"])
+        has_code = answer["error"] > 0
+        raise ClientError(ErrorCode(answer["error"]) if has_code else None, answer["message"])
 
 
 @contextmanager

@@ -111,7 +111,7 @@ class Group:
         return member
 
     def processed(self) -> dict[tuple[int, int], Row]:
-        """What the members have written down, by partition and offset. AssertionError where two
+        """Rows that the members have written, by partition and offset. AssertionError where two
         have read different records there.
         """
         result: dict[tuple[int, int], Row] = {}
@@ -121,7 +121,7 @@ class Group:
         return result
 
     def values(self) -> set[str | None]:
-        """What the members have written down, by value: of several topics whose values differ."""
+        """Values that the members have written, of several topics whose values differ."""
         return {row[4] for member in self._members for row in whole_rows(member.file)}
 
     def spans(self) -> list[tuple[int, int, int, str]]:
@@ -189,7 +189,9 @@ def check_processed(group: Group, written: Path) -> None:
     for partition, _, *row in rows(written):
         offset = offsets.get(partition, 0)
         offsets[partition] = offset + 1
-        known = result.pop((partition, offset), None)
-        assert known is not None, f"{partition}@{offset} was never processed"
-        assert known[1:] == row, f"{partition}@{offset}: {known} was processed, {row} written"
+        processed = result.pop((partition, offset), None)
+        assert processed is not None, f"{partition}@{offset} was never processed"
+        assert processed[1:] == row, (
+            f"{partition}@{offset}: {processed} was processed, {row} written"
+        )
     assert not result, f"processed, but not written: {sorted(result)[:9]}"

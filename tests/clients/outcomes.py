@@ -55,8 +55,8 @@ def table(counts: Mapping[Cell, Counter[str]]) -> str:
     """Rows are tests in their order, columns are clients."""
     rows = [["", *(client.title for client in CLIENTS.values())], ["---"] * (len(CLIENTS) + 1)]
     for test in dict.fromkeys(test for test, _ in counts):
-        told = [said(counts.get((test, client), Counter())) for client in CLIENTS]
-        rows.append([test.removeprefix("test_").replace("_", " "), *told])
+        cells = [said(counts.get((test, client), Counter())) for client in CLIENTS]
+        rows.append([test.removeprefix("test_").replace("_", " "), *cells])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 

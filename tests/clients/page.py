@@ -57,7 +57,7 @@ def versions() -> dict[str, str]:
 
 
 def notes(client: Client) -> list[str]:
-    """What the client cannot say, and so is not asked."""
+    """Limits of the client, which no test exceeds."""
     cannot = {
         "records are text only, headers need values, timestamps cannot be set": client.text,
         "no choice of partitions": not client.partitions,
@@ -70,11 +70,15 @@ def notes(client: Client) -> list[str]:
 
 
 def table() -> str:
-    known = versions()
+    versions_by_client = versions()
     rows = [["client", "version", *COLUMNS.values()]]
     rows.append(["---"] * len(rows[0]))
     rows += [
-        [client.title, known[client.name], *("yes" if client.can(s) else "" for s in COLUMNS)]
+        [
+            client.title,
+            versions_by_client[client.name],
+            *("yes" if client.can(s) else "" for s in COLUMNS),
+        ]
         for client in CLIENTS.values()
     ]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
@@ -85,8 +89,8 @@ def page() -> str:
     head, _, rest = PAGE.read_text().partition(BEGIN)
     _, _, tail = rest.partition(END)
     said = ((client.title, "; ".join(notes(client))) for client in CLIENTS.values())
-    told = "".join(f"- **{title}**: {note}.\n" for title, note in said if note)
-    left_out = f"Left out, because the client cannot do it:\n\n{told}"
+    lines = "".join(f"- **{title}**: {note}.\n" for title, note in said if note)
+    left_out = f"Left out, because the client cannot do it:\n\n{lines}"
     return f"{head}{BEGIN}\n{table()}\n{left_out}\n{END}{tail}"
 
 

@@ -1,4 +1,4 @@
-"""What the clients' programs in Python share: steps in, results out, one line of JSON each.
+"""Frame of the clients' programs in Python: steps in, results out, one line of JSON each.
 
 A program is given steps on its standard input and answers each of them, in order, on its standard
 output until its input ends. A step says what to `do`, at which broker (`bootstrap`), and the rest
@@ -21,7 +21,7 @@ FETCH_WAIT_MS = 20
 
 
 class StepError(Exception):
-    """What the broker, or the client, answered instead of a result."""
+    """Error of the broker or the client instead of a result."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)

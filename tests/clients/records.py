@@ -22,7 +22,7 @@ Row = list[Any]  # a line
 
 @frozen(kw_only=True)
 class Record:
-    """What a client is to write."""
+    """A record that a client is to write."""
 
     partition: int = 0
     timestamp: int | None = None
@@ -32,14 +32,14 @@ class Record:
 
 
 @frozen(kw_only=True)
-class Found:
-    """What a client has read; `record` always has a timestamp."""
+class ReadRecord:
+    """A record that a client has read; `record` always has a timestamp."""
 
     offset: int
     record: Record
 
 
-def as_found(message: Any) -> Found:
+def as_found(message: Any) -> ReadRecord:
     """A message as kafka-python and aiokafka, which comes of it, give it."""
     record = Record(
         partition=message.partition,
@@ -48,7 +48,7 @@ def as_found(message: Any) -> Found:
         value=message.value,
         headers=tuple(message.headers),
     )
-    return Found(offset=message.offset, record=record)
+    return ReadRecord(offset=message.offset, record=record)
 
 
 def encoded(content: bytes | None) -> str | None:
@@ -85,16 +85,16 @@ def load_records(path: Path) -> Iterator[Record]:
         yield _record(partition, rest)
 
 
-def save_found(path: Path, found: Iterable[Found]) -> int:
+def save_found(path: Path, entries: Iterable[ReadRecord]) -> int:
     """The number of records that were saved."""
     with path.open("w") as file:
-        return write_found(file, found)
+        return write_found(file, entries)
 
 
-def write_found(file: IO[str], found: Iterable[Found]) -> int:
+def write_found(file: IO[str], entries: Iterable[ReadRecord]) -> int:
     """The number of records that were written; they stay, should the program be killed."""
     count = 0
-    for each in found:
+    for each in entries:
         row = [each.record.partition, each.offset, *_tail(each.record)]
         file.write(json.dumps(row) + "\n")
         count += 1
@@ -102,9 +102,9 @@ def write_found(file: IO[str], found: Iterable[Found]) -> int:
     return count
 
 
-def load_found(path: Path) -> Iterator[Found]:
+def load_found(path: Path) -> Iterator[ReadRecord]:
     for partition, offset, *rest in rows(path):
-        yield Found(offset=offset, record=_record(partition, rest))
+        yield ReadRecord(offset=offset, record=_record(partition, rest))
 
 
 def many(count: int, partition: int = 0) -> Iterator[Record]:
@@ -132,8 +132,8 @@ def compare(
             row[1], now = result[1], result[1]
             assert since_ms <= now <= until_ms, f"{result}: {since_ms=} {now=} {until_ms=}"
         assert result == row, f"partition {partition}: found {result}, written {row}"
-    left = [row for records in expected.values() for row in records]
-    assert not left, f"{len(left)} records were never read, from {left[0]}"
+    unread = [row for records in expected.values() for row in records]
+    assert not unread, f"{len(unread)} records were never read, from {unread[0]}"
 
 
 def partitions(file: Path) -> set[int]:

@@ -1,4 +1,4 @@
-"""What a client says about a broker that cannot be reached, or that answers something else.
+"""Errors of a client whose broker cannot be reached, or answers something else.
 
 Each case is a peer that behaves badly; the same send must fail within its deadline, with a typed
 error that names where it happened, and that says truthfully that nothing was sent.

@@ -25,7 +25,7 @@ def test_kafka_consumer_groups_describes_and_deletes_consumer_groups(
         class_path("tools")
     cluster = clusters(REFERENCE.name)
     topic = cluster.new_topic(PARTITIONS)
-    cluster.produce(topic, [one for n in range(PARTITIONS) for one in many(EACH, n)])
+    cluster.produce(topic, [record for n in range(PARTITIONS) for record in many(EACH, n)])
     with Group(cluster.bootstrap, topic, tmp_path) as group:
         group.protocol = "consumer"
         member = group.add(REFERENCE)

@@ -66,7 +66,7 @@ class Topics:
 @pytest.mark.parametrize(
     # One whose expression the broker matches; others match it by themselves.
     ("client", "protocol"),
-    sampled(MEMBERS, lambda one: (one[0].name, one[1]) in SAMPLE),
+    sampled(MEMBERS, lambda member: (member[0].name, member[1]) in SAMPLE),
     ids=[f"{client.name}-{how}" for client, how in MEMBERS],
 )
 def test_records_of_new_matching_topics_are_processed_while_members_join_leave_and_die(

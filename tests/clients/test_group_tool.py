@@ -39,7 +39,7 @@ def test_kafka_consumer_groups_lists_describes_resets_and_deletes_groups(
         class_path("tools")
     cluster = clusters(REFERENCE.name)
     topic = cluster.new_topic(PARTITIONS)
-    cluster.produce(topic, [one for n in range(PARTITIONS) for one in many(EACH, n)])
+    cluster.produce(topic, [record for n in range(PARTITIONS) for record in many(EACH, n)])
     all_read = dict.fromkeys(range(PARTITIONS), (str(EACH), str(EACH), "0"))
     with Group(cluster.bootstrap, topic, tmp_path) as group:
         member = group.add(REFERENCE)

@@ -31,14 +31,14 @@ def log_dirs(broker: BrokerProcess, *arguments: str) -> dict[str, dict]:
     """Return the output of kafka-log-dirs by directory."""
     printed = ask(broker, "LogDirsCommand", "--describe", *arguments)
     (line,) = (line for line in printed.splitlines() if line.startswith("{"))
-    (one,) = json.loads(line)["brokers"]
-    return {row["logDir"]: row for row in one["logDirs"]}
+    (node,) = json.loads(line)["brokers"]
+    return {row["logDir"]: row for row in node["logDirs"]}
 
 
-def places(found: dict[str, dict]) -> dict[str, list[tuple[str, bool]]]:
+def places(directories: dict[str, dict]) -> dict[str, list[tuple[str, bool]]]:
     return {
         path: [(partition["partition"], partition["isFuture"]) for partition in row["partitions"]]
-        for path, row in found.items()
+        for path, row in directories.items()
     }
 
 
@@ -49,8 +49,8 @@ def configs(broker: BrokerProcess, *arguments: str) -> str:
 def test_kafka_tools_move_replicas_and_delete_records(tmp_path: Path) -> None:
     with skipped_if_missing():
         class_path("tools")
-    one, two = str(tmp_path / "one"), str(tmp_path / "two")
-    with broker_process(tmp_path / "broker", f"log.dirs={one},{two}") as broker:
+    first, second = str(tmp_path / "one"), str(tmp_path / "two")
+    with broker_process(tmp_path / "broker", f"log.dirs={first},{second}") as broker:
         topic = new_topic(broker)
         producer = Producer(settings(broker))
         for number in range(RECORDS):
@@ -59,10 +59,10 @@ def test_kafka_tools_move_replicas_and_delete_records(tmp_path: Path) -> None:
         at = f"{topic}-0"
 
         result = log_dirs(broker, "--topic-list", topic)
-        assert sorted(result) == [one, two]
+        assert sorted(result) == [first, second]
         assert all(row["error"] is None for row in result.values())
         (here,) = (path for path, rows in places(result).items() if rows == [(at, False)])
-        there = two if here == one else one
+        there = second if here == first else first
         (replica,) = result[here]["partitions"]
         assert replica["size"] > RECORDS * SIZE
         assert replica["offsetLag"] == 0
@@ -89,9 +89,11 @@ def test_kafka_tools_move_replicas_and_delete_records(tmp_path: Path) -> None:
         assert RATE not in configs(broker, "--describe", "--entity-name", "1")
         assert values_of(read(broker, topic, RECORDS))[:1] == [b"0".ljust(SIZE)]
 
-        configs(broker, "--alter", "--entity-name", "1", "--add-config", f"cordoned.log.dirs={one}")
+        configs(
+            broker, "--alter", "--entity-name", "1", "--add-config", f"cordoned.log.dirs={first}"
+        )
         new = new_topic(broker)
-        assert (f"{new}-0", False) in places(log_dirs(broker))[two]
+        assert (f"{new}-0", False) in places(log_dirs(broker))[second]
 
         below = tmp_path / "offsets.json"
         rows = [{"topic": topic, "partition": 0, "offset": 1500}]

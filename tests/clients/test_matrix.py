@@ -221,26 +221,26 @@ def test_topics_are_created_described_and_deleted(clusters: Clusters, name: str)
     topic = f"created-{uuid4().hex[:12]}"
     cluster.ask("create_topic", topic=topic, partitions=4, configs={"retention.ms": "12345"})
 
-    assert settled(lambda: topic in cluster.ask("list_topics"), wanted=True)
+    assert settled(lambda: topic in cluster.ask("list_topics"), expected=True)
     assert cluster.ask("describe_topic", topic=topic) == [[n, 1, [1], [1]] for n in range(4)]
     with pytest.raises(ClientError) as refused:
         cluster.ask("create_topic", topic=topic, partitions=1, configs={})
     assert refused.value.code is ErrorCode.TOPIC_ALREADY_EXISTS
 
     cluster.ask("delete_topic", topic=topic)
-    assert not settled(lambda: topic in cluster.ask("list_topics"), wanted=False)
+    assert not settled(lambda: topic in cluster.ask("list_topics"), expected=False)
     with pytest.raises(ClientError) as refused:
         cluster.ask("delete_topic", topic=topic)
     assert refused.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def settled(ask: Callable[[], Answer], wanted: Answer) -> Answer:
+def settled(ask: Callable[[], Answer], expected: Answer) -> Answer:
     """The answer, once it is what is wanted, or the last one of ten seconds.
 
     What the controller has done Kafka's brokers know a moment later.
     """
     end = monotonic() + 10
-    while (answer := ask()) != wanted and monotonic() < end:
+    while (answer := ask()) != expected and monotonic() < end:
         pass
     return answer
 

@@ -13,9 +13,9 @@ def cases() -> Iterator[tuple[tuple[str, str], int]]:
     for name, test in vars(test_matrix).items():
         if not name.startswith("test_"):
             continue
-        marks: dict[str, Any] = dict(one.args for one in getattr(test, "pytestmark", ()))
+        marks: dict[str, Any] = dict(mark.args for mark in getattr(test, "pytestmark", ()))
         clients = marks.pop("name", list(CLIENTS))
-        for client in (getattr(one, "values", [one])[0] for one in clients):
+        for client in (getattr(parameter, "values", [parameter])[0] for parameter in clients):
             yield (name, client), prod(len(values) for values in marks.values())
 
 

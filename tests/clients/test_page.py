@@ -10,9 +10,9 @@ def test_the_clients_page_equals_its_generated_text() -> None:
 
 
 def test_the_clients_page_lists_every_step() -> None:
-    told = {line.split(" | ")[0].removeprefix("| ") for line in PAGE.read_text().splitlines()}
+    steps = {line.split(" | ")[0].removeprefix("| ") for line in PAGE.read_text().splitlines()}
 
-    assert told >= STEPS
+    assert steps >= STEPS
 
 
 def test_each_test_that_the_page_names_for_logins_exists() -> None:

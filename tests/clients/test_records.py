@@ -4,7 +4,7 @@ import pytest
 from attrs import evolve
 
 from tests.clients.records import (
-    Found,
+    ReadRecord,
     Record,
     compare,
     load_found,
@@ -20,9 +20,9 @@ WRITTEN = [
     Record(partition=0, key=b"", value=b"\x00\xff"),
 ]
 READ = [
-    Found(offset=0, record=evolve(WRITTEN[1], timestamp=100)),
-    Found(offset=0, record=WRITTEN[0]),
-    Found(offset=1, record=evolve(WRITTEN[2], timestamp=200)),
+    ReadRecord(offset=0, record=evolve(WRITTEN[1], timestamp=100)),
+    ReadRecord(offset=0, record=WRITTEN[0]),
+    ReadRecord(offset=1, record=evolve(WRITTEN[2], timestamp=200)),
 ]
 
 
@@ -32,9 +32,9 @@ def written(tmp_path: Path) -> Path:
     return tmp_path / "written"
 
 
-def read(written: Path, found: list[Found]) -> Path:
+def read(written: Path, entries: list[ReadRecord]) -> Path:
     file = written.with_name("read")
-    assert save_found(file, found) == len(found)
+    assert save_found(file, entries) == len(entries)
     return file
 
 
@@ -72,12 +72,12 @@ def test_a_difference_in_any_field_of_a_record_fails_the_comparison(
         compare(written, read(written, result), 100, 200)
 
 
-@pytest.mark.parametrize("found", [READ[:2], READ[1:], [*READ, READ[2]], READ[::-1]])
+@pytest.mark.parametrize("entries", [READ[:2], READ[1:], [*READ, READ[2]], READ[::-1]])
 def test_missing_repeated_or_reordered_records_fail_the_comparison(
-    written: Path, found: list[Found]
+    written: Path, entries: list[ReadRecord]
 ) -> None:
     with pytest.raises(AssertionError):
-        compare(written, read(written, found), 100, 200)
+        compare(written, read(written, entries), 100, 200)
 
 
 def test_many_generates_the_same_distinct_records_each_time() -> None:

@@ -39,10 +39,10 @@ async def test_producer_consumer_and_admin_log_in_by_each_mechanism(
     async with sasl_broker() as served:
         await create_scram_users(served)
         world = served.broker.world
-        known = settings(address(served), mechanism)
-        async with open_admin(known, world=world) as admin:
+        client_settings = settings(address(served), mechanism)
+        async with open_admin(client_settings, world=world) as admin:
             assert (await admin.describe_cluster()).cluster_id
-        async with open_producer(known, world=world) as producer:
+        async with open_producer(client_settings, world=world) as producer:
             await (await producer.send(ProducerRecord("orders", b"x"))).wait()
         reading = settings(address(served), mechanism, auto_offset_reset="earliest")
         async with open_consumer(reading, world=world) as consumer:
@@ -73,8 +73,8 @@ async def test_a_client_logs_in_anew_before_its_session_ends_and_loses_nothing(
     autojump_clock: MockClock,
 ) -> None:
     async with sasl_broker({"connections.max.reauth.ms": "2000"}) as served:
-        known = settings(address(served))
-        async with open_producer(known, world=served.broker.world) as producer:
+        client_settings = settings(address(served))
+        async with open_producer(client_settings, world=served.broker.world) as producer:
             receipts = []
             for number in range(60):
                 receipts.append(await producer.send(ProducerRecord("orders", b"%d" % number)))

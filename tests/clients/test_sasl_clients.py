@@ -51,7 +51,7 @@ def bootstrap(kafka: Kafka) -> str:
 
 
 def trust() -> ssl.SSLContext:
-    """What clients in Python trust."""
+    """TLS context of clients in Python."""
     return ssl.create_default_context(cadata=authority().pem)
 
 

@@ -54,15 +54,15 @@ def test_client_writes_over_tls_by_each_mechanism_and_not_with_wrong_credentials
     for good, bad in [*logins, (None, None)]:
         # A token is read at the login, so that both share a file.
         login = good or with_token(tmp_path, signed_token())
-        known = {"bootstrap": address_of(kafka), "topic": "orders"}
+        arguments = {"bootstrap": address_of(kafka), "topic": "orders"}
         trusted = {"ca": str(ca_file(tmp_path))}
         value = f"{name} by {login['mechanism']}".encode()
         save_records(file, [Record(value=value)])
 
-        assert driver.ask("list_topics", **known, login={**trusted, **login}) == ["orders"]
-        driver.ask("produce", **known, login={**trusted, **login}, file=str(file), **WRITING)
+        assert driver.ask("list_topics", **arguments, login={**trusted, **login}) == ["orders"]
+        driver.ask("produce", **arguments, login={**trusted, **login}, file=str(file), **WRITING)
         wrong = bad or with_token(tmp_path, signed_token(aud="other"))
         with pytest.raises(ClientError):
-            driver.ask("list_topics", **known, login={**trusted, **wrong})
+            driver.ask("list_topics", **arguments, login={**trusted, **wrong})
 
         assert value in [record.value for record in kafka.records("orders")]

@@ -175,8 +175,8 @@ async def test_an_endpoint_in_trouble_is_asked_again_until_the_call_ends(
 ) -> None:
     async with scene() as at:
         at.issuer.error = (503, {})
-        known = at.settings(default_api_timeout_ms=15_000, request_timeout_ms=5_000)
-        async with open_admin(known, world=at.served.broker.world) as admin:
+        client_settings = at.settings(default_api_timeout_ms=15_000, request_timeout_ms=5_000)
+        async with open_admin(client_settings, world=at.served.broker.world) as admin:
             with pytest.raises(ClientError, match=r"no response in time|answered 503"):
                 await admin.describe_cluster()
             at.issuer.error = None
@@ -205,8 +205,8 @@ async def test_a_token_comes_from_a_file_as_well(
     async with scene() as at:
         file = tmp_path / "token"
         file.write_text(at.issuer.answer()[1]["access_token"])
-        known = at.settings(sasl_oauthbearer_token_endpoint_url=file.as_uri())
-        async with open_admin(known, world=at.served.broker.world) as admin:
+        client_settings = at.settings(sasl_oauthbearer_token_endpoint_url=file.as_uri())
+        async with open_admin(client_settings, world=at.served.broker.world) as admin:
             assert (await admin.describe_cluster()).cluster_id
 
     assert at.endpoint.requests == []

@@ -129,8 +129,8 @@ def test_changes_by_a_verb_and_by_kafkas_command_end_in_the_same(
 
 
 def check_equal(bootstrap: str, row: changes.Row) -> None:
-    left, right = (changes.look(bootstrap, row, name) for name in ("left", "right"))
-    assert left == right, row.change
+    left_answer, right_answer = (changes.look(bootstrap, row, name) for name in ("left", "right"))
+    assert left_answer == right_answer, row.change
 
 
 @pytest.mark.long

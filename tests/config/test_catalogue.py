@@ -38,7 +38,7 @@ def test_the_message_of_an_unknown_setting_suggests_the_nearest_name():
 
 
 def test_the_catalogue_has_supported_unsupported_and_trio_kafka_settings():
-    found = every_setting()
+    settings = every_setting()
 
-    assert {"num.io.threads", "log.cleaner.threads", "trio.log.format"} <= found.keys()
-    assert all(name == setting.name for name, setting in found.items())
+    assert {"num.io.threads", "log.cleaner.threads", "trio.log.format"} <= settings.keys()
+    assert all(name == setting.name for name, setting in settings.items())

@@ -6,14 +6,14 @@ from trio_kafka.config.load import broker_config
 from trio_kafka.config.setting import ConfigError
 
 
-def change(wanted, *, given=None, per_broker=True, registered=(), **dynamic):
-    found = Layers(config=broker_config(given), **dynamic)
-    return check_broker_change(found, wanted, per_broker=per_broker, registered=registered)
+def change(changes, *, settings=None, per_broker=True, registered=(), **dynamic):
+    layers = Layers(config=broker_config(settings), **dynamic)
+    return check_broker_change(layers, changes, per_broker=per_broker, registered=registered)
 
 
-def refusal(wanted, **arguments):
+def refusal(changes, **arguments):
     with pytest.raises(ConfigError) as caught:
-        change(wanted, **arguments)
+        change(changes, **arguments)
     return str(caught.value)
 
 
@@ -73,10 +73,10 @@ def test_a_new_listener_without_a_protocol_in_the_map_is_refused():
 def test_removing_a_listener_registered_with_the_cluster_is_refused():
     only = {**TWO, "listeners": "PLAINTEXT://h:1"}
 
-    assert refusal(only, given=TWO, registered=["PLAINTEXT", "IN"]) == (
+    assert refusal(only, settings=TWO, registered=["PLAINTEXT", "IN"]) == (
         "listeners: IN is registered with the cluster: keep it until this broker restarts"
     )
-    assert change(only, given=TWO, registered=["PLAINTEXT"]) == ()
+    assert change(only, settings=TWO, registered=["PLAINTEXT"]) == ()
     assert change({}, dynamic=TWO, registered=["PLAINTEXT"]) == ()
 
 
@@ -92,30 +92,32 @@ def test_removing_the_inter_broker_listener_is_refused():
 
 
 def test_changing_the_protocol_of_an_open_listener_is_refused():
-    assert refusal({"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,IN:SSL"}, given=TWO) == (
-        "listener.security.protocol.map: IN is open with PLAINTEXT: a restart can change that"
-    )
+    assert refusal(
+        {"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,IN:SSL"}, settings=TWO
+    ) == ("listener.security.protocol.map: IN is open with PLAINTEXT: a restart can change that")
 
 
 @pytest.mark.parametrize("per_broker", [True, False])
 def test_the_processors_of_each_listener_change_by_at_most_a_factor_of_two(per_broker):
     own = "listener.name.in.num.network.threads"
-    given = {**TWO, own: "9"}
+    settings = {**TWO, own: "9"}
 
-    assert refusal({"num.network.threads": "7"}, given=given, per_broker=per_broker) == (
+    assert refusal({"num.network.threads": "7"}, settings=settings, per_broker=per_broker) == (
         "num.network.threads: 7 is too far from 3: want 1 to 6"
     )
-    assert change({"num.network.threads": "6"}, given=given, per_broker=per_broker) == ()
-    assert refusal({own: "3"}, given=given, per_broker=per_broker).startswith(f"{own}: 3 is too")
-    assert change({own: "18"}, given=given, per_broker=per_broker) == ()
-    assert refusal({own: "0"}, given=given, per_broker=per_broker).startswith(f"{own}: ")
+    assert change({"num.network.threads": "6"}, settings=settings, per_broker=per_broker) == ()
+    assert refusal({own: "3"}, settings=settings, per_broker=per_broker).startswith(
+        f"{own}: 3 is too"
+    )
+    assert change({own: "18"}, settings=settings, per_broker=per_broker) == ()
+    assert refusal({own: "0"}, settings=settings, per_broker=per_broker).startswith(f"{own}: ")
 
 
 def test_a_new_listener_and_the_control_plane_may_have_any_number_of_processors():
     own = "listener.name.in.num.network.threads"
 
     assert change({**TWO, own: "30"}) == ()
-    assert change({own: "30"}, given={**TWO, "control.plane.listener.name": "IN"}) == ()
+    assert change({own: "30"}, settings={**TWO, "control.plane.listener.name": "IN"}) == ()
 
 
 def test_config_providers_cannot_be_set_while_the_broker_runs():
@@ -174,12 +176,14 @@ def test_a_change_that_contradicts_another_setting_is_refused():
     ],
 )
 def test_the_size_of_a_thread_pool_changes_by_at_most_a_factor_of_two(name, old, new, allowed):
-    given = {name: str(old)}
+    settings = {name: str(old)}
 
     if allowed:
-        change({name: str(new)}, given=given)
+        change({name: str(new)}, settings=settings)
     else:
-        assert f"{name}: {new} is too far from {old}" in refusal({name: str(new)}, given=given)
+        assert f"{name}: {new} is too far from {old}" in refusal(
+            {name: str(new)}, settings=settings
+        )
 
 
 def test_a_thread_pool_of_size_zero_is_refused():
@@ -214,22 +218,22 @@ def test_removing_a_dynamic_pool_size_is_checked_against_the_default():
 )
 @pytest.mark.parametrize("unit", ["ms", "bytes"])
 def test_local_retention_above_total_retention_is_refused(unit, whole, local, allowed):
-    wanted = {f"log.retention.{unit}": whole, f"log.local.retention.{unit}": local}
+    changes = {f"log.retention.{unit}": whole, f"log.local.retention.{unit}": local}
 
     if allowed:
-        change(wanted)
+        change(changes)
     else:
-        assert refusal(wanted).startswith(f"log.local.retention.{unit}: {local} is not within")
+        assert refusal(changes).startswith(f"log.local.retention.{unit}: {local} is not within")
 
 
 def test_local_retention_is_compared_with_retention_given_in_minutes_or_hours():
-    wanted = {"log.local.retention.ms": "60001"}
+    changes = {"log.local.retention.ms": "60001"}
 
-    assert "is 60000" in refusal(wanted, given={"log.retention.minutes": "1"})
+    assert "is 60000" in refusal(changes, settings={"log.retention.minutes": "1"})
     assert "is 3600000" in refusal(
-        {"log.local.retention.ms": "3600001"}, given={"log.retention.hours": "1"}
+        {"log.local.retention.ms": "3600001"}, settings={"log.retention.hours": "1"}
     )
-    change(wanted, given={"log.retention.hours": "1"})
+    change(changes, settings={"log.retention.hours": "1"})
 
 
 def test_a_refused_change_does_not_show_a_secret():
@@ -249,10 +253,10 @@ def test_a_change_of_a_connection_limit_to_zero_is_refused(name, prefix, per_bro
 
 
 def test_a_connection_limit_of_zero_from_the_file_does_not_block_changes():
-    given = {"max.connections": "0"}
+    settings = {"max.connections": "0"}
 
-    assert change({"message.max.bytes": "5"}, given=given) == ()
-    assert change({"max.connections": "0"}, given=given) == ()
+    assert change({"message.max.bytes": "5"}, settings=settings) == ()
+    assert change({"max.connections": "0"}, settings=settings) == ()
 
 
 def test_the_limit_of_a_listener_that_is_not_open_may_be_zero():
@@ -269,13 +273,13 @@ def test_a_limit_per_ip_of_zero_is_refused_without_overrides():
 
 @pytest.mark.parametrize("name", ["max.connections", "max.connection.creation.rate"])
 def test_a_broker_limit_of_zero_is_refused_even_if_listeners_have_their_own_limits(name):
-    given = {f"listener.name.plaintext.{name}": "5"}
+    settings = {f"listener.name.plaintext.{name}": "5"}
 
     assert (
-        refusal({name: "0"}, given=given)
+        refusal({name: "0"}, settings=settings)
         == f"{name}: 0 would reject every connection: want at least 1"
     )
-    assert change({name: "1"}, given=given) == ()
+    assert change({name: "1"}, settings=settings) == ()
 
 
 def test_plugin_settings_cannot_be_changed_while_the_broker_runs():

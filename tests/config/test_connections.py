@@ -11,7 +11,7 @@ OVERRIDES = "max.connections.per.ip.overrides"
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "overrides"),
     [
         ("", {}),
         ("h:1", {"h": 1}),
@@ -20,8 +20,8 @@ OVERRIDES = "max.connections.per.ip.overrides"
         ("h:1,h:2147483647", {"h": 2147483647}),
     ],
 )
-def test_connection_overrides_are_parsed_as_hosts_and_counts(text, found):
-    assert overrides_of(text) == found
+def test_connection_overrides_are_parsed_as_hosts_and_counts(text, overrides):
+    assert overrides_of(text) == overrides
     assert broker_config({OVERRIDES: text}).max_connections_per_ip_overrides == text
 
 

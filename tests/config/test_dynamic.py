@@ -27,8 +27,8 @@ FACTS = json.loads((Path(__file__).parent / "data" / "kafka-4.4-configs.json").r
 OWN, COMMON, WRITTEN = Source.DYNAMIC_BROKER, Source.DYNAMIC_DEFAULT_BROKER, Source.STATIC_BROKER
 
 
-def layers(given=None, **dynamic):
-    return Layers(config=broker_config(given), **dynamic)
+def layers(file_settings=None, **dynamic):
+    return Layers(config=broker_config(file_settings), **dynamic)
 
 
 @together(FACTS["broker"] + FACTS["brokerDynamicOnly"], lambda fact: fact["name"])
@@ -56,7 +56,7 @@ def test_a_listener_prefix_does_not_make_a_read_only_setting_changeable():
 
 
 @pytest.mark.parametrize(
-    ("given", "common", "own", "value"),
+    ("file_settings", "common", "own", "value"),
     [
         ({}, {}, {}, 1048588),
         ({"message.max.bytes": "1"}, {}, {}, 1),
@@ -65,31 +65,31 @@ def test_a_listener_prefix_does_not_make_a_read_only_setting_changeable():
         ({"message.max.bytes": "1"}, {}, {"message.max.bytes": "3"}, 3),
     ],
 )
-def test_the_value_comes_from_the_layer_of_highest_precedence(given, common, own, value):
-    found = layers(given, dynamic_default=common, dynamic=own)
+def test_the_value_comes_from_the_layer_of_highest_precedence(file_settings, common, own, value):
+    all_layers = layers(file_settings, dynamic_default=common, dynamic=own)
 
-    assert value_of("message.max.bytes", found) == value
-    assert found.effective().message_max_bytes == value
+    assert value_of("message.max.bytes", all_layers) == value
+    assert all_layers.effective().message_max_bytes == value
 
 
 def test_value_of_returns_values_of_settings_without_effect():
-    found = layers({"log.cleaner.threads": "2"}, dynamic={"max.connections": "5"})
+    all_layers = layers({"log.cleaner.threads": "2"}, dynamic={"max.connections": "5"})
 
-    assert value_of("log.cleaner.threads", found) == 2
-    assert value_of("max.connections", found) == 5
-    assert value_of("log.cleaner.backoff.ms", found) == 15000
-    assert value_of("listener.name.a.max.connections", found) is None
+    assert value_of("log.cleaner.threads", all_layers) == 2
+    assert value_of("max.connections", all_layers) == 5
+    assert value_of("log.cleaner.backoff.ms", all_layers) == 15000
+    assert value_of("listener.name.a.max.connections", all_layers) is None
     with pytest.raises(ConfigError, match="no such setting"):
-        value_of("nothing", found)
+        value_of("nothing", all_layers)
 
 
 def test_synonyms_are_ordered_by_source_before_name():
-    found = layers(
+    all_layers = layers(
         {"log.retention.hours": "2", "log.retention.minutes": "7"},
         dynamic_default={"log.retention.ms": "9"},
     )
 
-    assert broker_synonyms("log.retention.ms", found) == (
+    assert broker_synonyms("log.retention.ms", all_layers) == (
         Synonym(name="log.retention.ms", value="9", source=COMMON),
         Synonym(name="log.retention.minutes", value="7", source=WRITTEN),
         Synonym(name="log.retention.hours", value="2", source=WRITTEN),
@@ -98,41 +98,44 @@ def test_synonyms_are_ordered_by_source_before_name():
 
 
 def test_synonyms_before_the_own_name_of_a_setting_are_left_out():
-    found = layers({"log.retention.hours": "2", "log.retention.minutes": "7"})
+    all_layers = layers({"log.retention.hours": "2", "log.retention.minutes": "7"})
 
-    assert broker_synonyms("log.retention.ms", found) == ()
-    assert broker_synonyms("log.retention.hours", found) == (
+    assert broker_synonyms("log.retention.ms", all_layers) == ()
+    assert broker_synonyms("log.retention.hours", all_layers) == (
         Synonym(name="log.retention.hours", value="2", source=WRITTEN),
         Synonym(name="log.retention.hours", value="168", source=Source.DEFAULT),
     )
 
 
 def test_the_general_setting_follows_the_listener_setting_in_synonyms():
-    found = layers(
+    all_layers = layers(
         {"ssl.keystore.type": "PEM"},
         dynamic={"listener.name.a.ssl.keystore.type": "PKCS12"},
     )
 
-    assert broker_synonyms("listener.name.a.ssl.keystore.type", found) == (
+    assert broker_synonyms("listener.name.a.ssl.keystore.type", all_layers) == (
         Synonym(name="listener.name.a.ssl.keystore.type", value="PKCS12", source=OWN),
         Synonym(name="ssl.keystore.type", value="PEM", source=WRITTEN),
         Synonym(name="ssl.keystore.type", value="JKS", source=Source.DEFAULT),
     )
-    assert [one.value for one in broker_synonyms("ssl.keystore.type", found)] == ["PEM", "JKS"]
+    assert [synonym.value for synonym in broker_synonyms("ssl.keystore.type", all_layers)] == [
+        "PEM",
+        "JKS",
+    ]
 
 
 def test_synonyms_do_not_contain_secrets():
     name = "listener.name.a.ssl.key.password"
-    found = layers({"ssl.key.password": "hidden"}, dynamic={name: "hidden"})
+    all_layers = layers({"ssl.key.password": "hidden"}, dynamic={name: "hidden"})
 
-    assert broker_synonyms(name, found) == (
+    assert broker_synonyms(name, all_layers) == (
         Synonym(name=name, value=None, source=OWN),
         Synonym(name="ssl.key.password", value=None, source=WRITTEN),
     )
 
 
 @pytest.mark.parametrize(
-    ("given", "value"),
+    ("file_settings", "value"),
     [
         ({"log.retention.hours": "1"}, 3_600_000),
         ({"log.retention.hours": "1", "log.retention.minutes": "1"}, 60_000),
@@ -146,32 +149,32 @@ def test_synonyms_do_not_contain_secrets():
         ),
     ],
 )
-def test_the_topic_retention_default_comes_from_the_finest_unit_that_is_set(given, value):
+def test_the_topic_retention_default_comes_from_the_finest_unit_that_is_set(file_settings, value):
     from trio_kafka.config.topic import topic_config
 
-    assert topic_config({}, layers(given).effective()).retention_ms == value
+    assert topic_config({}, layers(file_settings).effective()).retention_ms == value
 
 
 def test_the_own_value_of_a_topic_precedes_broker_synonyms():
-    found = layers({"log.retention.ms": "5", "log.retention.minutes": "1"})
+    all_layers = layers({"log.retention.ms": "5", "log.retention.minutes": "1"})
 
-    assert topic_synonyms("retention.ms", {"retention.ms": " 7 "}, found) == (
+    assert topic_synonyms("retention.ms", {"retention.ms": " 7 "}, all_layers) == (
         Synonym(name="retention.ms", value="7", source=Source.TOPIC),
         Synonym(name="log.retention.ms", value="5", source=WRITTEN),
         Synonym(name="log.retention.minutes", value="1", source=WRITTEN),
         Synonym(name="log.retention.hours", value="168", source=Source.DEFAULT),
     )
-    assert topic_synonyms("retention.ms", {}, found)[0].source is WRITTEN
-    assert topic_synonyms("remote.storage.enable", {}, found) == ()
+    assert topic_synonyms("retention.ms", {}, all_layers)[0].source is WRITTEN
+    assert topic_synonyms("remote.storage.enable", {}, all_layers) == ()
 
 
 def test_invalid_dynamic_values_are_left_out_and_the_others_are_used():
-    found = layers(
+    all_layers = layers(
         dynamic={"message.max.bytes": "7", "of.another.release": "x"},
         dynamic_default={"num.io.threads": "none", "log.roll.ms": "8"},
     )
 
-    usable, refused = found.usable()
+    usable, refused = all_layers.usable()
 
     assert (usable.dynamic, usable.dynamic_default) == (
         {"message.max.bytes": "7"},
@@ -180,7 +183,7 @@ def test_invalid_dynamic_values_are_left_out_and_the_others_are_used():
     assert [error.name for error in refused] == ["of.another.release", "num.io.threads"]
     assert usable.effective().message_max_bytes == 7
     with pytest.raises(ConfigError):
-        found.effective()
+        all_layers.effective()
 
 
 NUMBERS = sorted(
@@ -203,12 +206,12 @@ def test_value_first_synonym_and_configuration_agree_for_any_layers(data):
     written, common, own = places
 
     try:
-        found = layers(written, dynamic_default=common, dynamic=own)
+        all_layers = layers(written, dynamic_default=common, dynamic=own)
     except ConfigError:  # what is written down contradicts a default
         reject()
 
-    value = value_of(name, found)
-    synonyms = broker_synonyms(name, found)
+    value = value_of(name, all_layers)
+    synonyms = broker_synonyms(name, all_layers)
     nearest = next((place[name] for place in reversed(places) if name in place), None)
     if nearest is None:
         assert value == setting.default
@@ -216,7 +219,7 @@ def test_value_first_synonym_and_configuration_agree_for_any_layers(data):
         assert str(value) == nearest == synonyms[0].value
     # The configuration is refused as a whole where settings contradict each other.
     with suppress(ConfigError):
-        assert getattr(found.effective(), setting.field, value) == value
+        assert getattr(all_layers.effective(), setting.field, value) == value
 
 
 @pytest.mark.parametrize(
@@ -235,9 +238,11 @@ def test_value_first_synonym_and_configuration_agree_for_any_layers(data):
     ],
 )
 def test_a_stored_value_that_no_client_could_set_is_ignored(name, text):
-    found = layers(dynamic={name: text, "message.max.bytes": "7"}, dynamic_default={name: text})
+    all_layers = layers(
+        dynamic={name: text, "message.max.bytes": "7"}, dynamic_default={name: text}
+    )
 
-    usable, refused = found.usable()
+    usable, refused = all_layers.usable()
 
     assert (usable.dynamic, usable.dynamic_default) == ({"message.max.bytes": "7"}, {})
     assert [error.name for error in refused] == [name, name]
@@ -260,11 +265,11 @@ def test_a_pool_size_above_the_dynamic_bound_is_allowed_only_at_the_start(name):
 
 def test_a_provider_variable_in_a_dynamic_value_is_not_resolved():
     name, text = "listener.name.a.ssl.keystore.location", "${env:HOME}"
-    found = layers({"config.providers": ""}, dynamic={name: text})
+    all_layers = layers({"config.providers": ""}, dynamic={name: text})
 
-    assert value_of(name, found) == text
-    assert broker_synonyms(name, found)[0].value == text
-    assert found.effective().changed == {name: text}
+    assert value_of(name, all_layers) == text
+    assert broker_synonyms(name, all_layers)[0].value == text
+    assert all_layers.effective().changed == {name: text}
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ SESSION, HEARTBEAT = "consumer.session.timeout.ms", "consumer.heartbeat.interval
 
 
 def layers(**settings: str) -> Layers:
-    given = {name.replace("_", "."): text for name, text in settings.items()}
-    return Layers(config=broker_config(given))
+    texts = {name.replace("_", "."): text for name, text in settings.items()}
+    return Layers(config=broker_config(texts))
 
 
 def test_group_settings_are_exactly_the_group_settings_of_kafka() -> None:
@@ -37,7 +37,9 @@ def test_each_group_setting_has_the_type_default_and_bounds_of_kafka(name: str) 
     assert setting.show(setting.default) == fact["default"]
     assert setting.internal == fact.get("internal", False)
     assert (setting.update, setting.high, setting.synonyms) == (Update.READ_ONLY, None, ())
-    assert [one for one, _ in setting.server] == ([fact["server"]] if "server" in fact else [])
+    assert [server_name for server_name, _ in setting.server] == (
+        [fact["server"]] if "server" in fact else []
+    )
     if setting.low is not None:
         assert fact["valid"] == f"[{setting.low},...]"
     assert setting.doc.endswith(".")
@@ -53,9 +55,9 @@ def test_settings_missing_in_a_group_come_from_the_broker() -> None:
 
 
 def test_a_group_value_outside_of_the_broker_bounds_becomes_the_nearest_bound() -> None:
-    given = {SESSION: "70000", HEARTBEAT: "10"}
+    configs = {SESSION: "70000", HEARTBEAT: "10"}
 
-    values = group_values(given, layers())
+    values = group_values(configs, layers())
 
     assert (values[SESSION], values[HEARTBEAT]) == (60000, 5000)
 
@@ -65,7 +67,7 @@ def test_an_invalid_group_value_is_ignored() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "reason"),
+    ("configs", "reason"),
     [
         ({"no.such": "1"}, "no.such: is not a group setting"),
         ({SESSION: "44999"}, "greater than or equal to group.consumer.min.session.timeout.ms"),
@@ -77,10 +79,10 @@ def test_an_invalid_group_value_is_ignored() -> None:
     ],
 )
 def test_unknown_or_out_of_bounds_group_settings_are_refused(
-    given: dict[str, str], reason: str
+    configs: dict[str, str], reason: str
 ) -> None:
     with pytest.raises(KafkaError, match=reason) as error:
-        validate_group_configs(given, layers())
+        validate_group_configs(configs, layers())
 
     assert error.value.code is ErrorCode.INVALID_CONFIG
 

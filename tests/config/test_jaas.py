@@ -38,9 +38,9 @@ def test_quoted_options_of_a_jaas_line_are_parsed_exactly(
 ) -> None:
     pairs = [f"{name}{blank}={blank}{quoted(value)}" for name, value in options.items()]
 
-    found = parse_jaas(blank.join(["", PLAIN, "required", *pairs, ";", ""]))
+    entry = parse_jaas(blank.join(["", PLAIN, "required", *pairs, ";", ""]))
 
-    assert found.options == options
+    assert entry.options == options
 
 
 @given(st.text(alphabet=st.sampled_from("ab =\"';\\/*\n") | st.characters()))

@@ -7,11 +7,11 @@ from trio_kafka.config.setting import ConfigError
 
 
 def values(text):
-    return {name: found.text for name, found in parse_properties(text, "f").items()}
+    return {name: setting.text for name, setting in parse_properties(text, "f").items()}
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         ("a=1", {"a": "1"}),
         ("a:1", {"a": "1"}),
@@ -37,8 +37,8 @@ def values(text):
         ("", {}),
     ],
 )
-def test_properties_lines_are_parsed_as_by_java(text, found):
-    assert values(text) == found
+def test_properties_lines_are_parsed_as_by_java(text, expected):
+    assert values(text) == expected
 
 
 def test_each_property_has_the_number_of_its_first_line():
@@ -94,6 +94,6 @@ def test_escaped_names_and_values_survive_a_round_trip(settings):
 
 @given(st.text())
 def test_any_text_without_escapes_is_parsed_without_error(text):
-    found = parse_properties(text.replace("\\", "").replace("=", "").replace(":", ""), "f")
+    settings = parse_properties(text.replace("\\", "").replace("=", "").replace(":", ""), "f")
 
-    assert all(given.where.startswith("f:") for given in found.values())
+    assert all(setting.where.startswith("f:") for setting in settings.values())

@@ -217,10 +217,10 @@ def test_a_setting_that_names_something_outside_the_broker_must_be_read_only(out
 
 
 def test_only_list_settings_have_a_default_list():
-    known = every_setting()
+    settings = every_setting()
 
     assert TOPIC_SETTINGS["cleanup.policy"].default_list() == "delete"
     assert TOPIC_SETTINGS["follower.replication.throttled.replicas"].default_list() == ""
-    assert known["ssl.enabled.protocols"].default_list() == "TLSv1.2,TLSv1.3"
-    assert known["process.roles"].default_list() == ""
+    assert settings["ssl.enabled.protocols"].default_list() == "TLSv1.2,TLSv1.3"
+    assert settings["process.roles"].default_list() == ""
     assert TOPIC_SETTINGS["retention.ms"].default_list() is None

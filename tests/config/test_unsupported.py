@@ -29,22 +29,22 @@ OF_THE_AUTHORIZER = {
     },
 }
 BROKER = {r["name"]: r for r in FACTS["broker"] + FACTS["brokerDynamicOnly"]} | OF_THE_AUTHORIZER
-KNOWN = unsupported_settings()
+UNSUPPORTED = unsupported_settings()
 
 
 def test_each_kafka_setting_is_either_supported_or_declared_unsupported():
     honoured = settings_of(BrokerConfig).keys()
 
-    assert KNOWN.keys() == BROKER.keys() - honoured
+    assert UNSUPPORTED.keys() == BROKER.keys() - honoured
 
 
 def test_unsupported_fields_are_declared_in_the_broker_configuration():
     assert settings_of(BrokerConfig).keys() > UNSUPPORTED_FIELDS
 
 
-@together(KNOWN)
+@together(UNSUPPORTED)
 def test_each_unsupported_setting_has_the_type_default_and_bounds_of_kafka(name):
-    setting, fact = KNOWN[name], BROKER[name]
+    setting, fact = UNSUPPORTED[name], BROKER[name]
 
     assert setting.kind.name.lower() == fact["type"]
     assert setting.text_of(setting.default) == fact["default"]
@@ -59,7 +59,7 @@ def test_each_unsupported_setting_has_the_type_default_and_bounds_of_kafka(name)
 
 
 def in_words(text):
-    """What the bounds ask for beside numbers and choices, and the rest of them."""
+    """Conditions in the bounds beside numbers and choices, and the rest of the bounds."""
     if text in ("non-null string", "non-empty string"):
         return ({"not_empty"} if "empty" in text else set()), None
     if text and text.startswith("(case insensitive) "):
@@ -67,11 +67,11 @@ def in_words(text):
     return set(), text
 
 
-@together(KNOWN)
+@together(UNSUPPORTED)
 def test_each_unsupported_setting_has_a_reason(name):
-    found, why = support(name)
+    status, why = support(name)
 
-    assert found in (Support.NOT_YET, Support.NOT_APPLICABLE)
+    assert status in (Support.NOT_YET, Support.NOT_APPLICABLE)
     assert why
     assert not why.endswith(".")
 

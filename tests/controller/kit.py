@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import trio
 from attrs import frozen
 
-from tests.raft.kit import ONE, running_quorum
+from tests.raft.kit import NODE_1, running_quorum
 from trio_kafka.controller.brokers import Heartbeat, NewBroker
 from trio_kafka.controller.controller import Controller, DecisionRules
 from trio_kafka.controller.decision import ControllerSettings
@@ -110,7 +110,9 @@ async def running_controller(
         lists=lists,
         randomness=Randomness(choose=world.random.randrange, random_bytes=world.random_bytes),
     )
-    me = ControllerRegistration(id=ONE, incarnation_id=world.random_bytes(16), features=SUPPORTED)
+    me = ControllerRegistration(
+        id=NODE_1, incarnation_id=world.random_bytes(16), features=SUPPORTED
+    )
     async with running_quorum(world) as (driver, loader), trio.open_nursery() as nursery:
         controller = Controller(driver, loader, me=me, rules=rules, node=Node("broker", "broker"))
         await nursery.start(controller.run)

@@ -57,12 +57,12 @@ def test_a_range_of_addresses_needs_metadata_version_4_4_iv1(
     level: int, code: ErrorCode | None
 ) -> None:
     decision = create_acls(image(level=level), {}, [IN_RANGE, READ], Numbers())
-    made = records(decision)
+    acl_records = records(decision)
 
     first, second = decision.result
     assert (first.code if first is not None else None) == code
     assert second is None
-    assert len(made) == 2 - (code is not None)
+    assert len(acl_records) == 2 - (code is not None)
 
 
 def test_an_id_is_chosen_that_no_other_entry_has() -> None:
@@ -136,8 +136,8 @@ def test_long_searches_and_lists_pause() -> None:
 
 
 def test_ids_are_listed_by_entry_in_steps() -> None:
-    made = records(create_acls(image(), {}, many(250), Numbers()))
-    steps = ids_by_acl(made)  # type: ignore[arg-type]  # they are of this class
+    acl_records = records(create_acls(image(), {}, many(250), Numbers()))
+    steps = ids_by_acl(acl_records)  # type: ignore[arg-type]  # they are of this class
 
     pauses = 0
     while (end := step(steps)) is None:

@@ -14,7 +14,7 @@ from trio_kafka.model import NO_NODE, NodeId
 from trio_kafka.protocol.stored.metadata.topics import PartitionRecord, TopicRecord
 
 ID = bytes([1] * 16)
-ONE = NodeId(1)
+NODE_1 = NodeId(1)
 SETTINGS = ControllerSettings()
 
 
@@ -25,21 +25,21 @@ def after(image: MetadataImage, records) -> MetadataImage:
 
 
 def beat(image: MetadataImage, **changes: object) -> tuple[object, MetadataImage]:
-    made = heartbeat(
+    decision = heartbeat(
         image,
-        Heartbeat(**{"broker_id": ONE, "epoch": 10, "metadata_offset": 10, **changes}),
+        Heartbeat(**{"broker_id": NODE_1, "epoch": 10, "metadata_offset": 10, **changes}),
         SETTINGS,
     )
-    return made.result, after(image, made.records)
+    return decision.result, after(image, decision.records)
 
 
 def test_a_registered_broker_is_fenced_and_its_epoch_is_the_record_offset() -> None:
     image = image_of()
 
-    made = register(image, new_broker(), offset=42, alive=False, settings=SETTINGS)
-    result = after(image, made.records).brokers[ONE]
+    decision = register(image, new_broker(), offset=42, alive=False, settings=SETTINGS)
+    result = after(image, decision.records).brokers[NODE_1]
 
-    assert made.result == result.epoch == 42
+    assert decision.result == result.epoch == 42
     assert result.fenced
     assert result.endpoints == new_broker().endpoints
 
@@ -49,17 +49,17 @@ def test_partitions_have_no_leader_after_their_leader_registers_again() -> None:
     partition = PartitionRecord(partition_id=0, topic_id=ID, replicas=[1], isr=[1], leader=1)
     image = after(image, [TopicRecord(name="t", topic_id=ID), partition])
 
-    made = register(image, new_broker(life=2), offset=42, alive=False, settings=SETTINGS)
+    decision = register(image, new_broker(life=2), offset=42, alive=False, settings=SETTINGS)
 
-    assert after(image, made.records).topics["t"].partitions[0].leader == NO_NODE
+    assert after(image, decision.records).topics["t"].partitions[0].leader == NO_NODE
 
 
 def test_a_repeated_registration_of_the_same_incarnation_writes_no_records() -> None:
     image = image_of(evolve(broker(1), incarnation_id=bytes([1] * 16)))
 
-    made = register(image, new_broker(1, life=1), offset=42, alive=True, settings=SETTINGS)
+    decision = register(image, new_broker(1, life=1), offset=42, alive=True, settings=SETTINGS)
 
-    assert (made.result, list(made.records)) == (10, [])
+    assert (decision.result, list(decision.records)) == (10, [])
 
 
 @pytest.mark.parametrize(
@@ -96,15 +96,15 @@ def test_a_broker_is_unfenced_when_its_metadata_offset_reaches_its_registration(
     behind, still = beat(image, metadata_offset=9)
     ahead, now = beat(image, metadata_offset=10)
 
-    assert (behind.caught_up, behind.fenced, still.brokers[ONE].fenced) == (False, True, True)
-    assert (ahead.caught_up, ahead.fenced, now.brokers[ONE].fenced) == (True, False, False)
+    assert (behind.caught_up, behind.fenced, still.brokers[NODE_1].fenced) == (False, True, True)
+    assert (ahead.caught_up, ahead.fenced, now.brokers[NODE_1].fenced) == (True, False, False)
 
 
 def test_a_heartbeat_with_want_fence_fences_the_broker() -> None:
     answer, image = beat(image_of(broker(1)), want_fence=True)
 
     assert answer.fenced
-    assert image.brokers[ONE].fenced
+    assert image.brokers[NODE_1].fenced
 
 
 def test_a_controlled_shutdown_first_marks_the_broker_and_then_fences_the_broker() -> None:
@@ -112,8 +112,8 @@ def test_a_controlled_shutdown_first_marks_the_broker_and_then_fences_the_broker
     second, gone = beat(leaving, want_shutdown=True)
     third, _ = beat(gone, want_shutdown=True)
 
-    assert (first.should_shut_down, leaving.brokers[ONE].in_controlled_shutdown) == (False, True)
-    assert (second.should_shut_down, gone.brokers[ONE].fenced) == (True, True)
+    assert (first.should_shut_down, leaving.brokers[NODE_1].in_controlled_shutdown) == (False, True)
+    assert (second.should_shut_down, gone.brokers[NODE_1].fenced) == (True, True)
     assert third.should_shut_down
 
 
@@ -126,6 +126,6 @@ def test_a_heartbeat_with_an_old_broker_epoch_is_refused() -> None:
 
 def test_fencing_a_broker_without_partitions_writes_one_record() -> None:
     image = image_of(broker(1))
-    one: BrokerRegistration = image.brokers[ONE]
+    registration: BrokerRegistration = image.brokers[NODE_1]
 
-    assert len(list(fence(image, one, SETTINGS))) == 1
+    assert len(list(fence(image, registration, SETTINGS))) == 1

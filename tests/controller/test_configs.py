@@ -30,13 +30,13 @@ T = (2, "t")
 
 
 def image(**values: str) -> MetadataImage:
-    made = image_of(broker(1))
+    base = image_of(broker(1))
     topic = TopicImage(name="t", id=TopicId(bytes(16)), partitions={})
     settings = {name.replace("_", "."): value for name, value in values.items()}
     return evolve(
-        made,
-        topics=made.topics.updated({"t": topic}),
-        configs=made.configs.updated({T: settings or None}),
+        base,
+        topics=base.topics.updated({"t": topic}),
+        configs=base.configs.updated({T: settings or None}),
     )
 
 
@@ -45,9 +45,9 @@ def changed(records) -> dict[str, str | None]:
 
 
 def test_set_configs_removes_settings_that_are_not_named() -> None:
-    made = set_configs(image(a="1", b="2"), T, {"b": "2", "c": "3"}, validate=validate)
+    decision = set_configs(image(a="1", b="2"), T, {"b": "2", "c": "3"}, validate=validate)
 
-    assert changed(made.records) == {"a": None, "c": "3"}
+    assert changed(decision.records) == {"a": None, "c": "3"}
 
 
 def test_alter_configs_changes_only_the_named_settings() -> None:
@@ -57,9 +57,9 @@ def test_alter_configs_changes_only_the_named_settings() -> None:
         ConfigChange("b", Operation.SET, "2"),
     ]
 
-    made = alter_configs(image(a="1", b="2"), T, changes, validate=validate, lists=lists)
+    decision = alter_configs(image(a="1", b="2"), T, changes, validate=validate, lists=lists)
 
-    assert changed(made.records) == {"a": None, "c": "3"}
+    assert changed(decision.records) == {"a": None, "c": "3"}
 
 
 @pytest.mark.parametrize(
@@ -76,11 +76,11 @@ def test_append_and_subtract_change_single_items_of_a_list(
 ) -> None:
     change = ConfigChange("cleanup.policy", operation, value)
 
-    made = alter_configs(
+    decision = alter_configs(
         image(cleanup_policy="delete"), T, [change], validate=validate, lists=lists
     )
 
-    assert changed(made.records) == ({} if result is None else {"cleanup.policy": result})
+    assert changed(decision.records) == ({} if result is None else {"cleanup.policy": result})
 
 
 @pytest.mark.parametrize(
@@ -141,9 +141,9 @@ def test_append_and_subtract_on_an_unset_list_start_from_its_default() -> None:
 def test_appending_an_empty_text_adds_an_empty_item() -> None:
     change = ConfigChange("cleanup.policy", Operation.APPEND, "")
 
-    made = alter_configs(image(), T, [change], validate=validate, lists=lists)
+    decision = alter_configs(image(), T, [change], validate=validate, lists=lists)
 
-    assert changed(made.records) == {"cleanup.policy": "delete,"}  # which is no value of it
+    assert changed(decision.records) == {"cleanup.policy": "delete,"}  # which is no value of it
 
 
 def test_unchanged_broker_settings_are_written_and_unchanged_topic_settings_are_not() -> None:
@@ -154,10 +154,10 @@ def test_unchanged_broker_settings_are_written_and_unchanged_topic_settings_are_
     assert not alter_configs(
         image(a="1"), T, [same, nothing], validate=validate, lists=lists
     ).records
-    one = alter_configs(before, (4, "1"), [same, nothing], validate=validate, lists=lists)
+    incremental = alter_configs(before, (4, "1"), [same, nothing], validate=validate, lists=lists)
     whole = set_configs(before, (4, "1"), {"a": "1"}, validate=validate)
 
-    assert changed(one.records) == {"a": "1", "b": None}
+    assert changed(incremental.records) == {"a": "1", "b": None}
     assert changed(whole.records) == {"a": "1"}
 
 
@@ -209,8 +209,8 @@ CHANGES = st.lists(
 
 
 def after(there: str | None, change: ConfigChange) -> str | None:
-    """What a change makes of a value, in other words."""
-    given = (change.value or "").split(",")
+    """The value after a change, computed in another way."""
+    values = (change.value or "").split(",")
     items = [item for item in ("delete" if there is None else there).split(",") if item]
     match change.operation:
         case Operation.SET:
@@ -218,9 +218,9 @@ def after(there: str | None, change: ConfigChange) -> str | None:
         case Operation.DELETE:
             return None
         case Operation.APPEND:
-            return ",".join([*items, *(item for item in given if item not in items)])
+            return ",".join([*items, *(item for item in values if item not in items)])
         case Operation.SUBTRACT:
-            return ",".join(item for item in items if item not in given)
+            return ",".join(item for item in items if item not in values)
 
 
 @given(st.lists(CHANGES, max_size=8))
@@ -253,20 +253,22 @@ def test_any_sequence_of_config_changes_gives_the_metadata_of_a_simple_model(
     }
 
 
-@pytest.mark.parametrize(("operation", "left"), [(Operation.APPEND, 6000), (Operation.SUBTRACT, 0)])
+@pytest.mark.parametrize(
+    ("operation", "count"), [(Operation.APPEND, 6000), (Operation.SUBTRACT, 0)]
+)
 def test_lists_of_6000_items_are_changed_in_less_than_100_ms(
-    operation: Operation, left: int
+    operation: Operation, count: int
 ) -> None:
     items = ",".join(map(str, range(6000)))
     change = ConfigChange("cleanup.policy", operation, items)
     before = time.process_time()
 
-    made = alter_configs(
+    decision = alter_configs(
         image(cleanup_policy=items), T, [change], validate=lambda *_: None, lists=lists
     )
 
-    text = changed(made.records).get("cleanup.policy", items)
-    assert len([word for word in text.split(",") if word]) == left
+    text = changed(decision.records).get("cleanup.policy", items)
+    assert len([word for word in text.split(",") if word]) == count
     assert time.process_time() - before < 0.1
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.controller.kit import code_of, running_controller
-from tests.raft.kit import ONE, format_root
+from tests.raft.kit import NODE_1, format_root
 from trio_kafka.controller.configs import ConfigChange, Operation
 from trio_kafka.controller.features import FeatureChange
 from trio_kafka.controller.topics import CreatedTopic, NewTopic
@@ -44,7 +44,7 @@ async def test_a_new_cluster_begins_with_the_bootstrap_records_of_kafka(
     ]
     assert image.features["metadata.version"] == 33
     assert image.config(ConfigResourceType.BROKER, "") == {"min.insync.replicas": "1"}
-    assert list(image.controllers) == [ONE]
+    assert list(image.controllers) == [NODE_1]
 
 
 async def test_a_cluster_at_an_old_metadata_version_writes_no_newer_records(
@@ -67,16 +67,16 @@ async def test_a_topic_can_be_deleted_by_id_and_created_again(world, autojump_cl
     async with running_controller(world) as running:
         await running.join()
         controller = running.controller
-        made = (await controller.create_topics([NewTopic(name="a.b")]))["a.b"]
-        assert isinstance(made, CreatedTopic)
+        topic = (await controller.create_topics([NewTopic(name="a.b")]))["a.b"]
+        assert isinstance(topic, CreatedTopic)
 
-        await controller.delete_topics([made.id])
+        await controller.delete_topics([topic.id])
         assert "a.b" not in running.image.topics
         again = await controller.create_topics([NewTopic(name="a_b")])
-        gone = await controller.delete_topics([made.id, "a.b"])
+        gone = await controller.delete_topics([topic.id, "a.b"])
 
     assert isinstance(again["a_b"], CreatedTopic)
-    assert code_of(gone[made.id]) is ErrorCode.UNKNOWN_TOPIC_ID
+    assert code_of(gone[topic.id]) is ErrorCode.UNKNOWN_TOPIC_ID
     assert code_of(gone["a.b"]) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
@@ -85,8 +85,8 @@ async def test_a_stopped_controller_answers_not_controller(world, autojump_clock
     async with running_controller(world) as running:
         controller = running.controller
 
-    made = await controller.create_topics([NewTopic(name="t")])
-    assert code_of(made["t"]) is ErrorCode.NOT_CONTROLLER
+    results = await controller.create_topics([NewTopic(name="t")])
+    assert code_of(results["t"]) is ErrorCode.NOT_CONTROLLER
 
 
 async def test_the_controller_changes_topic_settings_and_refuses_an_unsupported_feature_level(
@@ -117,7 +117,7 @@ async def test_producer_id_blocks_are_never_allocated_twice_across_restarts(
         async with running_controller(world) as running:
             epoch = await running.join(life=life)
             for _ in range(2):
-                block = await running.controller.allocate_producer_ids(ONE, epoch)
+                block = await running.controller.allocate_producer_ids(NODE_1, epoch)
                 firsts.append(block.first)
 
     assert firsts == [0, 1000, 2000, 3000, 4000, 5000]
@@ -137,8 +137,8 @@ def test_acknowledged_topics_survive_a_power_loss_and_every_start_succeeds(seed:
                 assert there <= set(running.image.topics)
                 for number in range(30):
                     name = f"t-{world.life}-{number}"
-                    made = await running.controller.create_topics([NewTopic(name=name)])
-                    assert isinstance(made[name], CreatedTopic)
+                    results = await running.controller.create_topics([NewTopic(name=name)])
+                    assert isinstance(results[name], CreatedTopic)
                     there.add(name)
                     if number % 4 == 3:
                         gone = there.pop()

@@ -4,7 +4,7 @@ import pytest
 from attrs import evolve
 
 from tests.controller.kit import broker, image_of
-from tests.controller.test_leaders import ONE, TWO, after, state, with_topic
+from tests.controller.test_leaders import NODE_1, NODE_2, after, state, with_topic
 from trio_kafka.controller.elections import elect
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import MetadataImage, PartitionState, RecoveryState
@@ -30,19 +30,21 @@ def elected(whole: MetadataImage, *, unclean: bool) -> PartitionState:
 
 
 def test_preferred_replica_becomes_the_leader() -> None:
-    new = elected(image(1, 2, leader=TWO), unclean=False)
+    new = elected(image(1, 2, leader=NODE_2), unclean=False)
 
     assert (new.leader, new.isr, new.leader_epoch) == (1, (1, 2), 1)
 
 
 def test_replica_in_sync_leads_before_one_that_may_miss_records() -> None:
-    new = elected(image(1, 2, leader=NONE, isr=(TWO,)), unclean=True)
+    new = elected(image(1, 2, leader=NONE, isr=(NODE_2,)), unclean=True)
 
     assert (new.leader, new.isr, new.recovery_state) == (2, (2,), RecoveryState.RECOVERED)
 
 
 def test_unclean_leader_recovers_alone() -> None:
-    new = elected(image(1, leader=NONE, isr=(), elr=(TWO,), last_known_elr=(TWO,)), unclean=True)
+    new = elected(
+        image(1, leader=NONE, isr=(), elr=(NODE_2,), last_known_elr=(NODE_2,)), unclean=True
+    )
 
     assert (new.leader, new.isr, new.elr, new.last_known_elr) == (1, (1,), (), ())
     assert new.recovery_state is RecoveryState.RECOVERING
@@ -52,10 +54,10 @@ def test_unclean_leader_recovers_alone() -> None:
     ("whole", "at", "unclean", "code"),
     [
         (image(1, 2), AT, False, ErrorCode.ELECTION_NOT_NEEDED),
-        (image(1, 2, leader=TWO), AT, True, ErrorCode.ELECTION_NOT_NEEDED),
-        (image(2, leader=TWO), AT, False, ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE),
+        (image(1, 2, leader=NODE_2), AT, True, ErrorCode.ELECTION_NOT_NEEDED),
+        (image(2, leader=NODE_2), AT, False, ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE),
         (
-            image(1, 2, leader=TWO, isr=(TWO,)),
+            image(1, 2, leader=NODE_2, isr=(NODE_2,)),
             AT,
             False,
             ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
@@ -75,8 +77,8 @@ def test_election_that_cannot_be_is_an_error(
 
 
 def test_election_changes_nothing_of_the_image_before() -> None:
-    before = image(1, 2, leader=TWO)
+    before = image(1, 2, leader=NODE_2)
     elected(before, unclean=False)
 
-    assert state(before).leader == TWO
-    assert ONE in state(before).isr
+    assert state(before).leader == NODE_2
+    assert NODE_1 in state(before).isr

@@ -1,4 +1,4 @@
-"""What is answered is committed and published, each item for itself, until the deadline."""
+"""Changes are committed and published before the answer, each for itself, until the deadline."""
 
 import trio
 

@@ -35,10 +35,10 @@ def at(**features: int) -> MetadataImage:
     return evolve(image_of(broker(1)), features={MV: 33, **named})
 
 
-def update(found: Levels, *changes: FeatureChange) -> list[tuple[str, object]]:
+def update(stored: Levels, *changes: FeatureChange) -> list[tuple[str, object]]:
     """The records of a change: names and values."""
     settings = ControllerSettings(min_insync_replicas=2)
-    records = update_features(found, changes, settings).records
+    records = update_features(stored, changes, settings).records
     return [
         (
             record.name,
@@ -48,9 +48,9 @@ def update(found: Levels, *changes: FeatureChange) -> list[tuple[str, object]]:
     ]
 
 
-def refusal(found: Levels, *changes: FeatureChange) -> str:
+def refusal(stored: Levels, *changes: FeatureChange) -> str:
     with pytest.raises(KafkaError) as caught:
-        update(found, *changes)
+        update(stored, *changes)
     assert caught.value.code is ErrorCode.INVALID_UPDATE_VERSION
     return caught.value.message or ""
 

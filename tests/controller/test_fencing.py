@@ -4,7 +4,7 @@ import pytest
 import trio
 
 from tests.controller.kit import new_broker, running_controller
-from tests.raft.kit import ONE, format_root
+from tests.raft.kit import NODE_1, format_root
 from trio_kafka.controller.brokers import Heartbeat
 from trio_kafka.controller.topics import NewTopic
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -56,7 +56,7 @@ async def test_the_broker_in_the_process_of_the_controller_is_never_fenced_for_s
         await running.join()
         await trio.sleep(1000)
 
-        assert not running.image.brokers[ONE].fenced
+        assert not running.image.brokers[NODE_1].fenced
 
 
 async def test_a_new_incarnation_of_a_live_broker_is_refused_until_its_session_ends(

@@ -1,4 +1,4 @@
-"""Who leads when brokers go and come: as Kafka's own log of a stop and a start has it."""
+"""Leaders when brokers go and come: as in Kafka's own log of a stop and a start."""
 
 from attrs import evolve
 
@@ -14,7 +14,7 @@ from trio_kafka.protocol.stored.metadata.configs import ConfigRecord
 from trio_kafka.protocol.stored.metadata.topics import PartitionRecord, TopicRecord
 
 ID = TopicId(bytes([1] * 16))
-ONE, TWO = NodeId(1), NodeId(2)
+NODE_1, NODE_2 = NodeId(1), NodeId(2)
 
 
 def with_topic(image: MetadataImage, replicas: list[int]) -> MetadataImage:
@@ -38,12 +38,12 @@ def state(image: MetadataImage) -> PartitionState:
 def test_the_last_replica_leaves_the_isr_but_stays_in_the_elr_and_leads_again_on_return() -> None:
     image = with_topic(image_of(broker(1)), [1])
 
-    gone = after(image, leave(image, ONE, ControllerSettings()))
-    back = after(gone, arrive(gone, ONE))
+    gone = after(image, leave(image, NODE_1, ControllerSettings()))
+    back = after(gone, arrive(gone, NODE_1))
 
-    left, led = state(gone), state(back)
-    assert (left.isr, left.leader, left.elr, left.last_known_elr) == ((), -1, (1,), (1,))
-    assert (left.leader_epoch, left.partition_epoch) == (1, 1)
+    fenced, led = state(gone), state(back)
+    assert (fenced.isr, fenced.leader, fenced.elr, fenced.last_known_elr) == ((), -1, (1,), (1,))
+    assert (fenced.leader_epoch, fenced.partition_epoch) == (1, 1)
     assert (led.isr, led.leader, led.elr, led.last_known_elr) == ((1,), 1, (), ())
     assert (led.leader_epoch, led.partition_epoch) == (2, 2)
 
@@ -51,8 +51,8 @@ def test_the_last_replica_leaves_the_isr_but_stays_in_the_elr_and_leads_again_on
 def test_the_last_replica_stays_in_the_isr_when_elr_is_disabled() -> None:
     image = with_topic(image_of(broker(1), elr=0), [1])
 
-    gone = after(image, leave(image, ONE, ControllerSettings()))
-    back = after(gone, arrive(gone, ONE))
+    gone = after(image, leave(image, NODE_1, ControllerSettings()))
+    back = after(gone, arrive(gone, NODE_1))
 
     assert (state(gone).isr, state(gone).leader, state(gone).elr) == ((1,), -1, ())
     assert state(back).leader == 1
@@ -61,7 +61,7 @@ def test_the_last_replica_stays_in_the_isr_when_elr_is_disabled() -> None:
 def test_another_in_sync_replica_becomes_leader_when_the_leader_leaves() -> None:
     image = with_topic(image_of(broker(1), broker(2)), [1, 2])
 
-    gone = after(image, leave(image, ONE, ControllerSettings()))
+    gone = after(image, leave(image, NODE_1, ControllerSettings()))
 
     assert (state(gone).isr, state(gone).leader, state(gone).elr) == ((2,), 2, ())
 
@@ -69,7 +69,7 @@ def test_another_in_sync_replica_becomes_leader_when_the_leader_leaves() -> None
 def test_a_replica_leaving_an_isr_below_the_minimum_joins_the_elr() -> None:
     image = with_topic(image_of(broker(1), broker(2)), [1, 2])
 
-    gone = after(image, leave(image, ONE, ControllerSettings(min_insync_replicas=2)))
+    gone = after(image, leave(image, NODE_1, ControllerSettings(min_insync_replicas=2)))
 
     assert (state(gone).isr, state(gone).elr) == ((2,), (1,))
 
@@ -86,7 +86,7 @@ def test_the_effective_min_isr_of_a_partition_depends_on_its_own_replicas() -> N
     )
     image = after(image, [wide, minimum])
 
-    gone = after(image, leave(image, ONE, ControllerSettings()))
+    gone = after(image, leave(image, NODE_1, ControllerSettings()))
 
     partition = gone.topics["t"].partitions[1]
     assert (partition.isr, partition.leader, partition.elr) == ((2,), 2, (1,))
@@ -94,9 +94,9 @@ def test_the_effective_min_isr_of_a_partition_depends_on_its_own_replicas() -> N
 
 def test_a_fenced_replica_is_not_elected() -> None:
     image = with_topic(image_of(broker(1), broker(2)), [1, 2])
-    image = evolve(image, brokers={ONE: broker(1), TWO: broker(2, active=False)})
+    image = evolve(image, brokers={NODE_1: broker(1), NODE_2: broker(2, active=False)})
 
-    gone = after(image, leave(image, ONE, ControllerSettings()))
+    gone = after(image, leave(image, NODE_1, ControllerSettings()))
 
     assert state(gone).leader == -1
 
@@ -104,8 +104,8 @@ def test_a_fenced_replica_is_not_elected() -> None:
 def test_a_broker_without_replicas_leaving_or_returning_changes_no_partition() -> None:
     image = with_topic(image_of(broker(1), broker(2)), [1])
 
-    assert not list(leave(image, TWO, ControllerSettings()))
-    assert not list(arrive(image, TWO))
+    assert not list(leave(image, NODE_2, ControllerSettings()))
+    assert not list(arrive(image, NODE_2))
 
 
 def test_unchanged_partitions_are_scanned_in_steps() -> None:
@@ -116,5 +116,5 @@ def test_unchanged_partitions_are_scanned_in_steps() -> None:
     ]
     image = after(image, [TopicRecord(name="t", topic_id=ID), *records])
 
-    assert list(leave(image, TWO, ControllerSettings())) == [None] * 3
-    assert list(arrive(image, TWO)) == [None] * 3
+    assert list(leave(image, NODE_2, ControllerSettings())) == [None] * 3
+    assert list(arrive(image, NODE_2)) == [None] * 3

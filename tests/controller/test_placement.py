@@ -62,8 +62,8 @@ def test_replicas_are_distinct_and_an_active_broker_is_the_leader(
 
 
 def test_the_same_seed_gives_the_same_placement() -> None:
-    known = brokers("a", "b", "c", None)
+    cluster = brokers("a", "b", "c", None)
 
-    assert place(known, 5, factor=2, choose=Random(7).randrange) == place(
-        known, 5, factor=2, choose=Random(7).randrange
+    assert place(cluster, 5, factor=2, choose=Random(7).randrange) == place(
+        cluster, 5, factor=2, choose=Random(7).randrange
     )

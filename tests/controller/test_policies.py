@@ -17,10 +17,10 @@ def test_every_request_is_approved_without_policies() -> None:
 def test_every_policy_gets_the_principal_and_one_refusal_refuses() -> None:
     policies, seen = Policies(), []
 
-    def refuse(wanted: TopicToCreate, principal: str) -> None:
+    def refuse(topic: TopicToCreate, principal: str) -> None:
         raise KafkaError(ErrorCode.POLICY_VIOLATION, "no")
 
-    policies.topics += [lambda wanted, principal: seen.append((wanted, principal)), refuse]
+    policies.topics += [lambda topic, principal: seen.append((topic, principal)), refuse]
 
     with pytest.raises(KafkaError, match="no") as caught:
         policies.approvals("User:a").topic(TOPIC)
@@ -30,7 +30,7 @@ def test_every_policy_gets_the_principal_and_one_refusal_refuses() -> None:
 
 def test_a_policy_that_raises_refuses_with_unknown_server_error() -> None:
     policies = Policies()
-    policies.topics.append(lambda wanted, principal: 1 / 0)  # type: ignore[arg-type, return-value]
+    policies.topics.append(lambda topic, principal: 1 / 0)  # type: ignore[arg-type, return-value]
 
     with pytest.raises(KafkaError) as caught:
         policies.approvals("User:a").topic(TOPIC)

@@ -8,14 +8,14 @@ from trio_kafka.controller.producer_ids import ProducerIdBlock, allocate
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import NodeId
 
-ONE = NodeId(1)
+NODE_1 = NodeId(1)
 
 
 def test_the_next_producer_id_block_begins_where_the_last_ended() -> None:
-    made = allocate(evolve(image_of(broker(1)), next_producer_id=5000), ONE, 10)
+    decision = allocate(evolve(image_of(broker(1)), next_producer_id=5000), NODE_1, 10)
 
-    assert made.result == ProducerIdBlock(5000, 1000)
-    assert made.records[0].next_producer_id == 6000
+    assert decision.result == ProducerIdBlock(5000, 1000)
+    assert decision.records[0].next_producer_id == 6000
 
 
 @pytest.mark.parametrize(
@@ -33,4 +33,4 @@ def test_an_unregistered_broker_or_old_epoch_gets_no_producer_ids(
 
 def test_allocating_producer_ids_beyond_the_last_id_fails() -> None:
     with pytest.raises(KafkaError):
-        allocate(evolve(image_of(broker(1)), next_producer_id=(1 << 63) - 10), ONE, 10)
+        allocate(evolve(image_of(broker(1)), next_producer_id=(1 << 63) - 10), NODE_1, 10)

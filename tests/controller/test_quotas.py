@@ -1,4 +1,4 @@
-"""What quotas may be set, for whom, and what is written of it."""
+"""Quotas that may be set, for whom, and the records of them."""
 
 from math import inf, nan
 
@@ -27,8 +27,8 @@ HOST: QuotaEntity = (("ip", "10.0.0.1"),)
 
 
 def image(quotas: dict[QuotaEntity, dict[str, float]] | None = None) -> MetadataImage:
-    made = image_of()
-    return evolve(made, quotas=made.quotas.updated(quotas or {}))
+    base = image_of()
+    return evolve(base, quotas=base.quotas.updated(quotas or {}))
 
 
 def after(before: MetadataImage, *changes: QuotaChange) -> dict[QuotaEntity, dict[str, float]]:
@@ -157,11 +157,11 @@ def test_one_invalid_or_repeated_quota_key_refuses_the_whole_change() -> None:
     )
 )
 def test_any_sequence_of_quota_changes_gives_the_quotas_of_a_simple_model(
-    wanted: list[tuple[QuotaEntity, dict[str, float | None]]],
+    edits: list[tuple[QuotaEntity, dict[str, float | None]]],
 ) -> None:
     expected: dict[QuotaEntity, dict[str, float]] = {}
-    for entity, values in wanted:
+    for entity, values in edits:
         quotas = {**expected.get(entity, {}), **values}
         expected[entity] = {key: value for key, value in quotas.items() if value is not None}
-    changes = [QuotaChange(entity, values) for entity, values in wanted]
+    changes = [QuotaChange(entity, values) for entity, values in edits]
     assert after(image(), *changes) == {at: quotas for at, quotas in expected.items() if quotas}

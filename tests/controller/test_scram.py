@@ -16,10 +16,10 @@ from trio_kafka.security.sasl.scram import SHA_256, SHA_512, credential_of
 PUT = ScramUpsertion(salt=b"salt", salted_password=b"salted", iterations=4096)
 
 
-def image(*known: tuple[str, int]) -> MetadataImage:
-    made = image_of()
-    records = {key: UserScramCredentialRecord(name=key[0], mechanism=key[1]) for key in known}
-    return evolve(made, scram=made.scram.updated(records))
+def image(*keys: tuple[str, int]) -> MetadataImage:
+    base = image_of()
+    records = {key: UserScramCredentialRecord(name=key[0], mechanism=key[1]) for key in keys}
+    return evolve(base, scram=base.scram.updated(records))
 
 
 def outcome(

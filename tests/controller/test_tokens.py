@@ -37,7 +37,7 @@ NEW = NewToken(
     now_ms=50,
 )
 CHANGE = TokenChange(token_id="id", principal="User:ann", period_ms=-1, now_ms=60)
-MADE = DelegationTokenRecord("User:ann", "User:bob", ["User:eve"], 50, 1050, 150, "id")
+TOKEN = DelegationTokenRecord("User:ann", "User:bob", ["User:eve"], 50, 1050, 150, "id")
 
 
 def image(*records: DelegationTokenRecord, level: int = 14) -> MetadataImage:
@@ -55,8 +55,8 @@ def expiry_in(decision: Decision[int]) -> int:
     (record,) = records_of(decision)
     assert isinstance(record, DelegationTokenRecord)
     assert record.expiration_timestamp == decision.result
-    record.expiration_timestamp = MADE.expiration_timestamp
-    assert record == MADE
+    record.expiration_timestamp = TOKEN.expiration_timestamp
+    assert record == TOKEN
     return decision.result
 
 
@@ -69,8 +69,8 @@ def refusal(decide: Callable[[], object]) -> ErrorCode:
 def test_a_token_is_one_record_with_its_times_and_principals() -> None:
     decision = create_token(image(), NEW, SETTINGS)
 
-    assert decision.result == MADE
-    assert records_of(decision) == [MADE]
+    assert decision.result == TOKEN
+    assert records_of(decision) == [TOKEN]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_the_life_of_a_token_is_the_shorter_one_of_request_and_settings(
 def test_a_renewal_is_limited_by_the_settings(period_ms: int, expiry_ms: int) -> None:
     change = evolve(CHANGE, period_ms=period_ms)
 
-    assert expiry_in(renew_token(image(MADE), change, SETTINGS)) == expiry_ms
+    assert expiry_in(renew_token(image(TOKEN), change, SETTINGS)) == expiry_ms
 
 
 def test_no_change_lets_a_token_live_beyond_its_maximum() -> None:
@@ -104,9 +104,9 @@ def test_no_change_lets_a_token_live_beyond_its_maximum() -> None:
 
 
 def test_a_period_of_an_end_is_not_limited_by_the_settings_and_a_negative_one_removes() -> None:
-    assert expiry_in(expire_token(image(MADE), evolve(CHANGE, period_ms=500))) == 560
-    assert expiry_in(expire_token(image(MADE), evolve(CHANGE, period_ms=0))) == 60
-    now = expire_token(image(MADE), CHANGE)
+    assert expiry_in(expire_token(image(TOKEN), evolve(CHANGE, period_ms=500))) == 560
+    assert expiry_in(expire_token(image(TOKEN), evolve(CHANGE, period_ms=0))) == 60
+    now = expire_token(image(TOKEN), CHANGE)
     assert now.result == 60
     assert records_of(now) == [RemoveDelegationTokenRecord("id")]
 
@@ -120,10 +120,10 @@ def test_the_first_reason_to_refuse_a_change_is_that_of_kafka() -> None:
     mismatch = ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH
 
     def renew(change: TokenChange) -> ErrorCode:
-        return refusal(lambda: renew_token(image(MADE), change, SETTINGS))
+        return refusal(lambda: renew_token(image(TOKEN), change, SETTINGS))
 
     def expire(change: TokenChange) -> ErrorCode:
-        return refusal(lambda: expire_token(image(MADE), change))
+        return refusal(lambda: expire_token(image(TOKEN), change))
 
     assert [renew(unknown), renew(gone), expire(unknown), expire(gone)] == [not_found] * 4
     assert [renew(late), expire(evolve(late, period_ms=5))] == [expired] * 2
@@ -131,18 +131,18 @@ def test_the_first_reason_to_refuse_a_change_is_that_of_kafka() -> None:
     # Of an expired token, a renewal tells the expiry first and an end the owner.
     assert renew(evolve(stranger, now_ms=151)) == expired
     assert expire(evolve(stranger, now_ms=151)) == mismatch
-    assert records_of(expire_token(image(MADE), late)) == [RemoveDelegationTokenRecord("id")]
+    assert records_of(expire_token(image(TOKEN), late)) == [RemoveDelegationTokenRecord("id")]
 
 
 def test_a_renewer_may_renew_and_end_a_token() -> None:
     by_renewer = evolve(CHANGE, principal="User:eve")
 
-    assert renew_token(image(MADE), by_renewer, SETTINGS).result == 160
-    assert expire_token(image(MADE), by_renewer).result == 60
+    assert renew_token(image(TOKEN), by_renewer, SETTINGS).result == 160
+    assert expire_token(image(TOKEN), by_renewer).result == 60
 
 
 def test_an_older_metadata_version_has_no_tokens() -> None:
-    old = image(MADE, level=13)
+    old = image(TOKEN, level=13)
     unsupported = ErrorCode.UNSUPPORTED_VERSION
 
     assert refusal(lambda: create_token(old, NEW, SETTINGS)) == unsupported
@@ -175,10 +175,10 @@ def test_a_requester_has_a_limited_number_of_tokens_and_no_other_is_concerned(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(tokens, "MOST_OF_ONE", 3)
-    theirs = [evolved(MADE, f"bob-{number}") for number in range(3)]
+    theirs = [evolved(TOKEN, f"bob-{number}") for number in range(3)]
     other = evolve(NEW, requester="User:eve")
 
-    assert create_token(image(*theirs[:2]), NEW, SETTINGS).result == MADE
+    assert create_token(image(*theirs[:2]), NEW, SETTINGS).result == TOKEN
     assert refusal(lambda: create_token(image(*theirs), NEW, SETTINGS)) is (
         ErrorCode.POLICY_VIOLATION
     )

@@ -29,7 +29,7 @@ def create(
     image: MetadataImage, topic: NewTopic, settings: ControllerSettings | None = None
 ) -> tuple[CreatedTopic, MetadataImage]:
     random = Random(5)
-    made = create_topic(
+    decision = create_topic(
         image,
         {},
         topic,
@@ -38,8 +38,8 @@ def create(
         randomness=Randomness(choose=random.randrange, random_bytes=random.randbytes),
     )
     delta = MetadataDelta(image)
-    replay_all(delta, made.records)
-    return made.result, delta.apply(100, 1, 1)
+    replay_all(delta, decision.records)
+    return decision.result, delta.apply(100, 1, 1)
 
 
 def test_partitions_and_replication_of_a_new_topic_default_to_the_settings() -> None:
@@ -112,10 +112,10 @@ def test_no_topic_is_created_when_all_brokers_are_fenced() -> None:
 def test_new_partitions_are_numbered_after_the_last_partition() -> None:
     _, image = create(THREE, NewTopic(name="t", partitions=2, replication_factor=2))
 
-    made = create_partitions(image, "t", NewPartitions(5), choose=Random(1).randrange)
+    decision = create_partitions(image, "t", NewPartitions(5), choose=Random(1).randrange)
 
-    assert [record.partition_id for record in made.records] == [2, 3, 4]
-    assert all(len(record.replicas) == 2 for record in made.records)
+    assert [record.partition_id for record in decision.records] == [2, 3, 4]
+    assert all(len(record.replicas) == 2 for record in decision.records)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,10 @@ def test_topic_ids_are_random_uuids_whose_text_never_begins_with_a_dash() -> Non
     result = {new_topic_id(random.randbytes) for _ in range(500)}
 
     assert len(result) == 500
-    assert all(one[0] >> 2 != 62 and one[6] >> 4 == 4 and one[8] >> 6 == 2 for one in result)
+    assert all(
+        topic_id[0] >> 2 != 62 and topic_id[6] >> 4 == 4 and topic_id[8] >> 6 == 2
+        for topic_id in result
+    )
 
 
 def test_a_topic_id_whose_text_would_begin_with_a_dash_is_drawn_again() -> None:

@@ -35,12 +35,12 @@ async def writing(world: World) -> AsyncIterator[tuple[Writer, RaftDriver]]:
 
 
 def topic(name: str = "t", partitions: int = 1, id_: bytes = ID) -> list[MetadataRecord]:
-    made: list[MetadataRecord] = [TopicRecord(name=name, topic_id=id_)]
-    made += [
+    records: list[MetadataRecord] = [TopicRecord(name=name, topic_id=id_)]
+    records += [
         PartitionRecord(partition_id=number, topic_id=id_, replicas=[1], isr=[1], leader=1)
         for number in range(partitions)
     ]
-    return made
+    return records
 
 
 class Passes:

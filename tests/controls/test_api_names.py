@@ -17,7 +17,7 @@ def apis() -> Registry:
 
 
 def test_api_is_found_by_name_key_and_request_class() -> None:
-    assert {key_of_api(one, apis()) for one in ("Produce", 0, ProduceRequest)} == {0}
+    assert {key_of_api(api, apis()) for api in ("Produce", 0, ProduceRequest)} == {0}
     assert name_of_api(12, apis()) == "Heartbeat"
 
 

@@ -18,7 +18,7 @@ def test_clients_are_named_by_id_software_and_address():
         )
         producer.produce("orders", b"a")
         producer.flush()
-        result = {str(one).partition(" from ")[0] for one in kafka.look(connected_clients)}
+        result = {str(client).partition(" from ")[0] for client in kafka.look(connected_clients)}
         assert len(result) == 1
         assert result.pop().startswith("'mine' (confluent-kafka-python ")
 

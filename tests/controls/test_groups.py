@@ -47,14 +47,14 @@ def test_a_consumer_group_of_the_new_protocol_is_described(kafka):
 async def test_lag_is_zero_beyond_the_log_end_and_absent_for_committed_offset_minus_one(
     autojump_clock: MockClock,
 ) -> None:
-    async with harness() as it:
-        await it.served.create_topic("t", 3)
-        await it.served.serve_groups("g")
-        await write(it.served, "t", b"a", b"b")
+    async with harness() as plugin_harness:
+        await plugin_harness.served.create_topic("t", 3)
+        await plugin_harness.served.serve_groups("g")
+        await write(plugin_harness.served, "t", b"a", b"b")
         for partition, offset in enumerate((0, -1, 9)):
-            await commit(it.served, "g", "t", partition, offset)
+            await commit(plugin_harness.served, "g", "t", partition, offset)
 
-        group = await describe_group(it, "g")
+        group = await describe_group(plugin_harness, "g")
 
     assert group.offsets == {("t", 0): 0, ("t", 2): 9}
     assert group.lag == {("t", 0): 2, ("t", 2): 0}

@@ -131,8 +131,8 @@ async def test_controls_attached_to_a_restarted_broker_stay_in_force(
 
         assert (await produce(served, "t", batch(b"a"))).error_code == MOVED
     async with served_broker(world) as served:
-        for one in (faults, recorder, limits, interceptors):
-            one.attach(served.broker)
+        for control in (faults, recorder, limits, interceptors):
+            control.attach(served.broker)
 
         assert (await produce(served, "t", batch(b"a"))).error_code == MOVED
         await served.ask(HeartbeatRequest("g", 1, "m"), 2)
@@ -209,7 +209,7 @@ async def tells_address_and_rack(served: ServedBroker) -> bool:
             tells_address_and_rack,
         ),
     ],
-    ids=lambda one: next(iter(one)) if isinstance(one, dict) else "",
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
 async def test_broker_of_a_test_applies_the_given_kafka_settings(
     autojump_clock: MockClock, settings: Mapping[str, str], holds: Check
@@ -243,7 +243,7 @@ def test_consumer_of_a_running_broker_gets_its_assignment_without_rebalance_dela
         end = time.monotonic() + 2
         while not consumer.assignment() and time.monotonic() < end:
             consumer.poll(0.05)
-        assert [one.topic for one in consumer.assignment()] == ["orders"]
+        assert [partition.topic for partition in consumer.assignment()] == ["orders"]
         consumer.close()
 
 

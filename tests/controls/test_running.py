@@ -1,4 +1,4 @@
-"""What the parts of the kit need of a broker."""
+"""Broker parts that the kit needs."""
 
 from trio.testing import MockClock
 
@@ -12,4 +12,4 @@ async def test_broker_and_plugin_harness_both_have_parts(autojump_clock: MockClo
     async with served_broker(simulated_world()) as served, PluginHarness() as harness:
         running: list[HasParts] = [served.broker, harness]
 
-        assert all(one.parts.interceptors is not None for one in running)
+        assert all(owner.parts.interceptors is not None for owner in running)

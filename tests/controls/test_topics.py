@@ -46,7 +46,7 @@ def test_tasks_produce_concurrently_to_a_missing_topic(kafka):
         await asyncio.gather(kafka.aio.produce("new", "a"), kafka.aio.produce("new", "b"))
         return await kafka.aio.records("new")
 
-    assert sorted(one.text for one in asyncio.run(both())) == ["a", "b"]
+    assert sorted(record.text for record in asyncio.run(both())) == ["a", "b"]
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -67,12 +67,12 @@ def browser() -> Iterator[Chrome]:
 
 
 def wait_until(driver: Chrome, condition: Callable[[Chrome], T], seconds: float = 10.0) -> T:
-    """What `condition` gives, once that is true. selenium's TimeoutException when time is up."""
+    """Result of `condition`, once it is true. selenium's TimeoutException when time is up."""
     return WebDriverWait(driver, seconds, poll_frequency=0.02).until(condition)
 
 
 def errors_of(driver: Chrome) -> list[str]:
-    """What its console has said since the last call: errors of scripts, and what did not load.
+    """Messages of its console since the last call: errors of scripts, and what did not load.
 
     A page that names no icon of its own is one of these: /favicon.ico is not found.
     """
@@ -104,9 +104,9 @@ def _stop(service: ChromeService) -> None:
 def _end(directory: str) -> None:
     """Wait for the processes of a browser. One whose driver has died lives on: it is killed."""
     end = time.monotonic() + _END_S
-    while left := processes_of(directory):
+    while processes := processes_of(directory):
         if time.monotonic() > end:
-            for process in left:
+            for process in processes:
                 with suppress(ProcessLookupError):
                     os.kill(process, signal.SIGKILL)
         time.sleep(0.01)  # they are no children of this process

@@ -1,4 +1,4 @@
-"""What the client tests share: topics, records written and read back with librdkafka."""
+"""Helpers of the client tests: topics, records written and read back with librdkafka."""
 
 import time
 from collections.abc import Iterable
@@ -43,11 +43,11 @@ def end_offset(broker: BrokerProcess, topic: str, partition: int) -> int:
     A topic is created before its partitions are led, and a write without acks would be lost.
     """
     consumer = Consumer(settings(broker, group_id="none"))
-    asked, end = TopicPartition(topic, partition), time.monotonic() + _TIMEOUT_S
+    topic_partition, end = TopicPartition(topic, partition), time.monotonic() + _TIMEOUT_S
     try:
         while True:
             try:
-                return int(consumer.get_watermark_offsets(asked, timeout=_TIMEOUT_S)[1])
+                return int(consumer.get_watermark_offsets(topic_partition, timeout=_TIMEOUT_S)[1])
             except KafkaException:
                 if time.monotonic() > end:
                     raise
@@ -74,8 +74,8 @@ def produce(producer: Producer, topic: str, values: Iterable[bytes], partition: 
                 break
         if n % 1000 == 0:
             producer.poll(0)
-    left = producer.flush(_TIMEOUT_S)
-    assert (left, refused[:1]) == (0, [])
+    queued = producer.flush(_TIMEOUT_S)
+    assert (queued, refused[:1]) == (0, [])
 
 
 def read(broker: BrokerProcess, topic: str, count: int, partition: int = 0) -> list[Message]:

@@ -99,8 +99,8 @@ class Sent:
 def request_classes() -> Mapping[int, type[Any]]:
     """Every declared request by its key, ours too."""
     modules = [
-        import_module(found.name)
-        for found in pkgutil.iter_modules(messages.__path__, f"{messages.__name__}.")
+        import_module(info.name)
+        for info in pkgutil.iter_modules(messages.__path__, f"{messages.__name__}.")
     ]
     result = {
         value: value.__dict__["__message__"]

@@ -35,7 +35,7 @@ _HEAD: Final = struct.Struct(">i")
 
 @frozen(kw_only=True)
 class Burst:
-    """What one connection sends. broken: some of it is no frame as a client would send it."""
+    """Requests of one connection. broken: some of it is no frame as a client would send it."""
 
     name: str
     sent: Sequence[Sent]
@@ -54,7 +54,7 @@ def make_burst(seed: int, number: int, served: Versions, ids: Sequence[bytes]) -
         first, last = served[key]
         sent.append(speaker.say(key, chance.randint(max(first, 3 * (key == 0)), last), correlation))
     broken = chance.random() < 0.6
-    frames = [one.data for one in sent]
+    frames = [message.data for message in sent]
     if broken:
         last_broken = chance.randrange(len(frames))
         frames = [
@@ -130,21 +130,21 @@ class Fuzzer:
     def _check(self, burst: Burst, answers: Iterator[bytes]) -> None:
         """Every request is answered in its order; a write without acks that fails may end it."""
         may_end = False
-        for one in burst.sent:
-            if not one.answered:
+        for message in burst.sent:
+            if not message.answered:
                 may_end = True
                 continue
             answer = next(answers, None)
             if answer is None:
-                assert may_end, f"no answer to {one.request}"
+                assert may_end, f"no answer to {message.request}"
                 return
             self.answers += 1
-            for code in error_codes(one.read(answer)):
+            for code in error_codes(message.read(answer)):
                 error = ErrorCode(code).name
                 self.errors[error] = self.errors.get(error, 0) + 1
                 # What Kafka answers to an isolation level that nobody knows.
-                unknown = getattr(one.request, "isolation_level", 0) not in {0, 1}
-                assert error != "UNKNOWN_SERVER_ERROR" or unknown, one.request
+                unknown = getattr(message.request, "isolation_level", 0) not in {0, 1}
+                assert error != "UNKNOWN_SERVER_ERROR" or unknown, message.request
 
 
 def frames_of(answers: Any) -> Iterator[bytes]:
@@ -166,13 +166,13 @@ def error_codes(part: Any) -> Iterator[int]:
     """All of a message and its structs; not those that tell of other requests."""
     if isinstance(part, RequestLife):
         return
-    for one in fields_of(type(part)):
-        value = getattr(part, one.name)
-        if one.name == "error_code":
+    for spec in fields_of(type(part)):
+        value = getattr(part, spec.name)
+        if spec.name == "error_code":
             yield value
-        elif one.kind == "struct" and value is not None:
+        elif spec.kind == "struct" and value is not None:
             yield from error_codes(value)
-        elif one.kind == "array" and one.item.kind == "struct":
+        elif spec.kind == "array" and spec.item.kind == "struct":
             for each in value or ():
                 yield from error_codes(each)
 
@@ -194,7 +194,8 @@ def topic_ids(address: Address) -> Sequence[bytes]:
 
 def show(burst: Burst) -> str:
     lines = [
-        f"  {message_of(type(one.request)).name} {one.version}: {one.request}" for one in burst.sent
+        f"  {message_of(type(message.request)).name} {message.version}: {message.request}"
+        for message in burst.sent
     ]
     return "\n".join([f"broken={burst.broken} {len(burst.pieces)} pieces", *lines])
 

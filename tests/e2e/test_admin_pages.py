@@ -172,10 +172,10 @@ def is_focused(page: Chrome, selector: str) -> bool:
 
 
 def run_names(driver: Chrome) -> list[str]:
-    """What a name has done that a client chose: the title it set, the elements it made."""
-    made = driver.find_elements(By.CSS_SELECTOR, "img, iframe, [onerror]")
+    """Traces of client-chosen names that ran as code: the title they set, elements they made."""
+    elements = driver.find_elements(By.CSS_SELECTOR, "img, iframe, [onerror]")
     return [driver.title] * (driver.title == "ran") + [
-        str(element.get_attribute("outerHTML")) for element in made
+        str(element.get_attribute("outerHTML")) for element in elements
     ]
 
 

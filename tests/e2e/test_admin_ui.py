@@ -52,7 +52,7 @@ def driver(started: Chrome) -> Iterator[Chrome]:
     errors_of(started)
     yield started
     # A browser asks for an icon of what is no page, such as JSON.
-    assert [one for one in errors_of(started) if "favicon.ico" not in one] == []
+    assert [error for error in errors_of(started) if "favicon.ico" not in error] == []
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ SHOWN = "return [...live.querySelectorAll('tbody tr')].map((one) => one.cells[0]
 def test_moved_table_row_keeps_its_element_and_focus_after_a_refresh(
     driver: Chrome, ui: str, focused: int
 ) -> None:
-    """Whoever is about to click it, or has the focus on it, does not come to another one."""
+    """A click on the row, or the focus on it, does not reach another one."""
     show_paused(driver, f"{ui}/plugins")
     change = """
         const wanted = live.cloneNode(true);
@@ -237,7 +237,7 @@ def test_filter_hides_rows_without_its_words_also_after_a_refresh(driver: Chrome
 
     for _ in range(2):
         assert 0 < len(shown()) < total
-        assert all("checkpoint" in one.lower() for one in shown())
+        assert all("checkpoint" in text.lower() for text in shown())
         wait_for_refresh(driver)
     find(driver, "#filter").send_keys(Keys.BACKSPACE * len("CHECKPOINT"))
     wait_until(driver, lambda _: len(shown()) == total)
@@ -249,13 +249,13 @@ def test_paused_page_sends_no_requests(driver: Chrome, ui: str) -> None:
 
     find(driver, "#pause").click()
     wait_until(driver, lambda page: not page.execute_script("return asking"))
-    before = asked(ui)
+    before = pages_rendered(ui)
     driver.execute_async_script(f"setTimeout(arguments[0], {5 * REFRESH_MS})")
 
-    assert asked(ui) == before + 1
+    assert pages_rendered(ui) == before + 1
     find(driver, "#pause").click()
     wait_for_refresh(driver)
-    assert asked(ui) > before + 2
+    assert pages_rendered(ui) > before + 2
 
 
 def test_paused_page_does_not_show_a_response_that_arrives_later(driver: Chrome, ui: str) -> None:
@@ -277,7 +277,7 @@ def test_paused_page_does_not_show_a_response_that_arrives_later(driver: Chrome,
     assert driver.find_elements(By.CSS_SELECTOR, "[data-old]")
 
 
-def asked(ui: str) -> int:
+def pages_rendered(ui: str) -> int:
     """How many pages the broker has rendered; asking for it is one more."""
     unshared = f"n={next(_numbers)}"  # a rendering for nobody else, so a fresh one
     with urllib.request.urlopen(f"{ui}/api/tree?own=1&path=plugins/admin&{unshared}") as answer:

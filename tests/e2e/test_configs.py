@@ -115,20 +115,20 @@ def test_changed_settings_survive_a_kill_of_the_broker(
     incrementally(own_broker, ResourceType.BROKER, "1", ("SET", "message.max.bytes", "9000"))
     incrementally(own_broker, ResourceType.BROKER, "1", ("SET", "num.io.threads", "11"))
 
-    def found(broker: BrokerProcess) -> list[bool]:
+    def refusals(broker: BrokerProcess) -> list[bool]:
         threads = described(broker, ResourceType.BROKER, "1")["num.io.threads"]
         assert (threads.value, threads.is_read_only) == ("11", False)
         return [refused(broker, topic, 5000), refused(broker, other, 5000)]
 
-    assert found(own_broker) == [True, False]
+    assert refusals(own_broker) == [True, False]
     own_broker.process.kill()
     own_broker.process.wait()
 
-    assert found(restart(own_broker)) == [True, False]
+    assert refusals(restart(own_broker)) == [True, False]
 
 
 def tool(kafka_tool: AskTool, broker: BrokerProcess, name: str, *arguments: str) -> str:
-    """What one of Kafka's tools prints; AssertionError if it fails."""
+    """Output of one of Kafka's tools; AssertionError if it fails."""
     done = kafka_tool(name, "--bootstrap-server", broker.bootstrap, *arguments)
     assert done.status == 0, done.printed + done.errors
     return done.printed

@@ -40,7 +40,7 @@ def test_fifty_concurrent_producers_lose_no_records_and_keep_their_order(
     for message in read(shared_broker, topic, 50 * each):
         written.setdefault(message.key(), []).append(message.value())
     assert len(written) == 50
-    assert all(found == [b"%d" % n for n in range(each)] for found in written.values())
+    assert all(sequence == [b"%d" % n for n in range(each)] for sequence in written.values())
 
 
 def test_fifty_concurrent_consumers_read_the_same_records(

@@ -25,11 +25,11 @@ def held(kafka: Kafka, count: int) -> list[socket.socket]:
     return [socket.create_connection(address(kafka)) for _ in range(count)]
 
 
-def is_closed(one: socket.socket) -> bool:
+def is_closed(connection: socket.socket) -> bool:
     """Within seconds."""
-    one.settimeout(10)
+    connection.settimeout(10)
     try:
-        return one.recv(1) == b""
+        return connection.recv(1) == b""
     except TimeoutError:
         return False
     except ConnectionError:
@@ -70,8 +70,8 @@ def test_connections_above_the_limit_of_an_address_close_without_harm_to_earlier
     produce(producer, "orders", [b"after"])
 
     assert closed == 270
-    for one in crowd:
-        one.close()
+    for connection in crowd:
+        connection.close()
     kafka.wait_until(lambda: len(connected_clients(kafka.broker)) <= first)
     assert ask_api_versions(address(kafka))
     assert [record.text for record in kafka.records("orders")] == ["before", "after"]
@@ -83,7 +83,7 @@ def test_connection_above_max_connections_waits_until_others_close(kafka: Kafka)
     kafka.wait_until(lambda: len(connected_clients(kafka.broker)) == 5)
     with pytest.raises(OSError, match="timed out"):
         ask_api_versions(address(kafka), timeout_s=1.0)
-    for one in crowd:
-        one.close()
+    for connection in crowd:
+        connection.close()
 
     assert ask_api_versions(address(kafka))

@@ -66,15 +66,17 @@ class Group:
         self._members.pop(name).close()
 
     def held(self, name: str) -> Held:
-        return frozenset((one.topic, one.partition) for one in self._members[name].assignment())
+        return frozenset(
+            (partition.topic, partition.partition) for partition in self._members[name].assignment()
+        )
 
     def sizes(self) -> list[int]:
         return sorted(len(self.held(name)) for name in self._members)
 
-    def poll_until(self, reached: Callable[[], bool], what: str) -> None:
+    def poll_until(self, reached: Callable[[], bool], event: str) -> None:
         end = time.monotonic() + _LIMIT_S
         while not reached():
-            assert time.monotonic() < end, f"never: {what}; members have {self.sizes()}"
+            assert time.monotonic() < end, f"never: {event}; members have {self.sizes()}"
             for member in self._members.values():
                 message = member.poll(_POLL_S)
                 if message is not None:
@@ -91,8 +93,8 @@ class Group:
 
 @pytest.fixture
 def group(shared_broker: BrokerProcess) -> Iterator[Group]:
-    with closing(Group(shared_broker)) as made:
-        yield made
+    with closing(Group(shared_broker)) as consumer_group:
+        yield consumer_group
 
 
 @contextmanager

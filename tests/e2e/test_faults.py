@@ -87,8 +87,8 @@ def produce(
     broker: Controlled, topic: str, *values: bytes, partition: int = 0, **more: Any
 ) -> None:
     """Write with an idempotent producer; AssertionError if a record is refused."""
-    given = {"enable_idempotence": True, "client_id": "app", "linger_ms": 0, **more}
-    producer, refused = Producer(broker.client(**given)), list[object]()
+    config = {"enable_idempotence": True, "client_id": "app", "linger_ms": 0, **more}
+    producer, refused = Producer(broker.client(**config)), list[object]()
     for value in values:
         producer.produce(
             topic, value, partition=partition, on_delivery=lambda e, _: e and refused.append(e)
@@ -128,12 +128,14 @@ def test_librdkafka_writes_each_record_once_despite_faults_of_produce_requests(
 
 
 def test_librdkafka_reports_the_throttle_time_of_a_fault_rule(broker: Controlled) -> None:
-    topic, told = broker.topic(), list[float]()
+    topic, throttle_times = broker.topic(), list[float]()
     broker.fault(api="Produce", topic=topic, throttle_s=0.3, times=1)
 
-    produce(broker, topic, b"a", throttle_cb=lambda event: told.append(event.throttle_time))
+    produce(
+        broker, topic, b"a", throttle_cb=lambda event: throttle_times.append(event.throttle_time)
+    )
 
-    assert told == [0.3]
+    assert throttle_times == [0.3]
 
 
 def test_librdkafka_reads_all_records_after_errors_and_damage(broker: Controlled) -> None:
@@ -182,7 +184,7 @@ def test_consumer_gets_no_assignment_until_its_held_join_is_released(broker: Con
     while not consumer.assignment() and time.monotonic() < end:
         consumer.poll(0.05)
 
-    assert [one.topic for one in consumer.assignment()] == [topic]
+    assert [partition.topic for partition in consumer.assignment()] == [topic]
     consumer.close()
 
 

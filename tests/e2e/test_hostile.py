@@ -34,7 +34,7 @@ SMALL = 1 << 16  # no answer here is larger, where it is read
 
 
 def outcome(connection: Connection) -> str:
-    """What becomes of a connection whose client says no more."""
+    """Whether a connection whose client sends no more is closed or answered."""
     connection.socket.settimeout(10)
     with suppress(OSError):
         connection.socket.shutdown(socket.SHUT_WR)

@@ -41,7 +41,7 @@ async def apps(context):
 
 
 def install(target: Path) -> None:
-    """What an installer leaves of a package with that plugin."""
+    """Write the files that an installer leaves of a package with that plugin."""
     (target / "endless_app.py").write_text(APPS)
     info = target / "endless_app-1.0.dist-info"
     info.mkdir()

@@ -89,7 +89,7 @@ class Echo:
             f" {len(long)} of {self.turns.count} turns above {bound_ms:.0f} ms,"
             f" {len(self.turns.held())} of them ours"
         )
-        return "\n  ".join([summary, *map(str, sorted(long, key=lambda one: -one.took_s)[:12])])
+        return "\n  ".join([summary, *map(str, sorted(long, key=lambda turn: -turn.took_s)[:12])])
 
 
 @asynccontextmanager
@@ -209,7 +209,7 @@ async def test_metadata_snapshots_do_not_block_the_loop(tmp_path: Path, size: Si
 
 
 def newest_snapshot(path: Path) -> str:
-    return max(one.name for one in path.glob("__cluster_metadata-0/*-*.checkpoint"))
+    return max(snapshot.name for snapshot in path.glob("__cluster_metadata-0/*-*.checkpoint"))
 
 
 async def wait_for_another_snapshot(path: Path, broker: ServedBroker) -> None:
@@ -375,12 +375,12 @@ async def test_commit_and_fetch_of_offsets_of_many_partitions_do_not_block_the_l
         await broker.serve_groups("g")
         parts = [OffsetCommitRequestPartition(number, 7, -1, "m") for number in range(count)]
         request = OffsetCommitRequest("g", topics=[OffsetCommitRequestTopic("t", partitions=parts)])
-        asked = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=None)])
+        fetch_request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=None)])
 
         async with beside_an_echo("many offsets", broker), broker.connect() as client:
             for _ in range(3):
                 answer = await client.ask(request, 9)
-                result = await client.ask(asked, 9)
+                result = await client.ask(fetch_request, 9)
 
         assert not any(partition.error_code for partition in answer.topics[0].partitions)
         assert len(result.groups[0].topics[0].partitions) == count

@@ -105,7 +105,7 @@ async def test_acknowledged_records_survive_kills_of_the_broker_under_load(
 
     async with a_life(tmp_path, clients):
         assert clients.ledger.acknowledged > size(0, 50 * kills)  # one life may be short
-    print(f"{clients.ledger.acknowledged} records, {clients.ledger.made} topics, {kills} kills")
+    print(f"{clients.ledger.acknowledged} records, {clients.ledger.created} topics, {kills} kills")
 
 
 async def test_no_data_is_lost_by_kills_during_compaction_deletions_and_moves(
@@ -130,7 +130,7 @@ async def test_no_data_is_lost_by_kills_during_compaction_deletions_and_moves(
         assert ledger.cut > kills
         assert ledger.moved > kills
     print(
-        f"{ledger.acknowledged} records, {ledger.made} topics, {ledger.compacted} compacted,"
+        f"{ledger.acknowledged} records, {ledger.created} topics, {ledger.compacted} compacted,"
         f" {ledger.cut} deletions of records, {ledger.moved} moves, {kills} kills;"
         f" the slowest start took {max(starts_s):.2f} s"
     )

@@ -43,7 +43,7 @@ def read(bootstrap: str) -> list[bytes]:
     settings = {"bootstrap.servers": bootstrap, "group.id": "g", "enable.auto.commit": False}
     with closing(Consumer(settings)) as consumer:
         consumer.assign([TopicPartition("t", 0, 0)])
-        return [found.value() for found in consumer.consume(2, WAIT_S)]
+        return [message.value() for message in consumer.consume(2, WAIT_S)]
 
 
 @pytest.mark.slow

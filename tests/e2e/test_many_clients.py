@@ -59,7 +59,7 @@ def test_pipelined_produce_requests_are_answered_in_order_and_append_each_record
                 ]
                 requests = [protocol.produce_request(topic, batch, acks) for batch in batches]
                 connection.send(
-                    b"".join(numbered(one, first + n) for n, one in enumerate(requests))
+                    b"".join(numbered(request, first + n) for n, request in enumerate(requests))
                 )
                 for n in range(DEPTH):
                     answer = connection.answer()

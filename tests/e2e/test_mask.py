@@ -29,16 +29,16 @@ Messages = list[tuple[int, Any]]
 
 
 def write(bootstrap: str, codec: str) -> None:
-    given = {"bootstrap.servers": bootstrap, "compression.type": codec, "linger.ms": 50}
-    producer = confluent_kafka.Producer({**given, "enable.idempotence": True})
-    for one in WRITTEN:
-        producer.produce(TOPIC, json.dumps(one), partition=0)
+    config = {"bootstrap.servers": bootstrap, "compression.type": codec, "linger.ms": 50}
+    producer = confluent_kafka.Producer({**config, "enable.idempotence": True})
+    for message in WRITTEN:
+        producer.produce(TOPIC, json.dumps(message), partition=0)
     assert producer.flush(30) == 0
 
 
 def read_with_confluent(bootstrap: str) -> Messages:
-    given = {"bootstrap.servers": bootstrap, "group.id": "none", "check.crcs": True}
-    consumer = confluent_kafka.Consumer(given)
+    config = {"bootstrap.servers": bootstrap, "group.id": "none", "check.crcs": True}
+    consumer = confluent_kafka.Consumer(config)
     consumer.assign([confluent_kafka.TopicPartition(TOPIC, 0, 0)])
     messages = []
     while len(messages) < COUNT:

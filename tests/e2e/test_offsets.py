@@ -55,8 +55,8 @@ def test_librdkafka_consumer_continues_at_its_committed_offset_after_a_restart(
 
     broker = restart(broker)
     second = Consumer(settings(broker, group_id=group, auto_offset_reset="earliest"))
-    told = second.committed([TopicPartition(topic, n) for n in range(2)], timeout=WAIT_S)
-    assert [(record.offset, record.metadata or "") for record in told] == [(7, ""), (5, "five")]
+    offsets = second.committed([TopicPartition(topic, n) for n in range(2)], timeout=WAIT_S)
+    assert [(record.offset, record.metadata or "") for record in offsets] == [(7, ""), (5, "five")]
     second.assign([TopicPartition(topic, 0)])
     assert read_some(second, 2) == [b"7", b"8"]
     second.close()

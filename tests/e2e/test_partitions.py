@@ -22,11 +22,11 @@ TIMEOUT_S = 30
 
 
 def grow(
-    broker: BrokerProcess, topic: str, count: int, *, validate_only: bool = False, **given: object
+    broker: BrokerProcess, topic: str, count: int, *, validate_only: bool = False, **options: object
 ) -> None:
     """Raises KafkaException."""
     admin = AdminClient(settings(broker))
-    new_partitions = [NewPartitions(topic, count, **given)]
+    new_partitions = [NewPartitions(topic, count, **options)]
     admin.create_partitions(new_partitions, validate_only=validate_only)[topic].result(TIMEOUT_S)
 
 
@@ -67,7 +67,7 @@ def test_running_producer_finds_added_partitions(shared_broker: BrokerProcess) -
 
 
 @pytest.mark.parametrize(
-    ("count", "given", "error"),
+    ("count", "options", "error"),
     [
         (2, {}, KafkaError.INVALID_PARTITIONS),
         (1, {}, KafkaError.INVALID_PARTITIONS),
@@ -76,12 +76,12 @@ def test_running_producer_finds_added_partitions(shared_broker: BrokerProcess) -
     ],
 )
 def test_adding_partitions_with_an_invalid_count_or_assignment_fails(
-    shared_broker: BrokerProcess, count: int, given: dict[str, object], error: int
+    shared_broker: BrokerProcess, count: int, options: dict[str, object], error: int
 ) -> None:
     topic = new_topic(shared_broker, 2)
 
     with pytest.raises(KafkaException) as caught:
-        grow(shared_broker, topic, count, **given)
+        grow(shared_broker, topic, count, **options)
 
     assert caught.value.args[0].code() == error
     assert len(partitions(shared_broker, topic)) == 2

@@ -27,8 +27,8 @@ def test_kafka_configs_sets_describes_and_removes_quotas(
     anybody = ["--entity-type", "clients", "--entity-default"]
     host = ["--entity-type", "ips", "--entity-name", "127.0.0.9"]
 
-    def change(of: Sequence[str], what: str) -> None:
-        configs(kafka_tool, own_broker, "--alter", "--add-config", what, of=of)
+    def change(of: Sequence[str], quotas: str) -> None:
+        configs(kafka_tool, own_broker, "--alter", "--add-config", quotas, of=of)
 
     change(both, "producer_byte_rate=1024,consumer_byte_rate=2048")
     change(anybody, "request_percentage=150,controller_mutation_rate=5.5")

@@ -31,7 +31,7 @@ SERVES = re.compile(r"^trio-kafka serves at (\S+),", re.MULTILINE)
 
 
 def start_command() -> list[str]:
-    """What `make run` runs in the end, by this interpreter."""
+    """Command that `make run` runs in the end, by this interpreter."""
     # Not as a part of the make that runs this test: it would say more.
     alone = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     command = ["make", "--dry-run", "run"]
@@ -49,12 +49,12 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     directory = tmp_path_factory.mktemp("readme")
     log, end = directory / "broker.log", time.monotonic() + 30
     with child_process(start_command(), log) as process:
-        while (told := SERVES.search(log.read_text())) is None:
+        while (match := SERVES.search(log.read_text())) is None:
             assert process.poll() is None, log.read_text()
             assert time.monotonic() < end, log.read_text()
             time.sleep(0.02)  # another process writes it
         assert (directory / "data" / "meta.properties").exists()
-        yield told[1]
+        yield match[1]
 
 
 def run(command: list[str], where: Path) -> str:
@@ -90,9 +90,9 @@ def test_kcat_example_of_the_readme_writes_and_reads_hello(address: str, tmp_pat
     need_or_skip("kcat")
     (block,) = [block for block in SHELL if "kcat" in block]
 
-    heard = run(["sh", "-e", "-c", block.replace(ADDRESS, address)], tmp_path)
+    output = run(["sh", "-e", "-c", block.replace(ADDRESS, address)], tmp_path)
 
-    assert set(heard.splitlines()) == {"hello"}
+    assert set(output.splitlines()) == {"hello"}
 
 
 def test_commands_of_the_readme_write_and_read_hello(address: str, tmp_path: Path) -> None:
@@ -102,12 +102,12 @@ def test_commands_of_the_readme_write_and_read_hello(address: str, tmp_path: Pat
 
     # A topic of its own, as other examples write to that of the README.
     text = block.replace(".venv/bin/trio-kafka", program).replace("greetings", "greetings-2")
-    heard = run(["sh", "-e", "-c", environment + text], tmp_path)
+    output = run(["sh", "-e", "-c", environment + text], tmp_path)
 
-    assert heard == "hello\n"
+    assert output == "hello\n"
 
 
 def test_python_example_of_the_readme_writes_and_reads_hello(address: str, tmp_path: Path) -> None:
-    heard = run([sys.executable, "-c", PYTHON[0].replace(ADDRESS, address)], tmp_path)
+    output = run([sys.executable, "-c", PYTHON[0].replace(ADDRESS, address)], tmp_path)
 
-    assert heard == "b'hello'\n"
+    assert output == "b'hello'\n"

@@ -28,13 +28,13 @@ def test_secret_setting_appears_in_no_log_response_or_data_file(
     with broker_process(tmp_path, *SETTINGS) as broker:
         admin = AdminClient({"bootstrap.servers": broker.bootstrap})
         resource = ConfigResource(ResourceType.BROKER, "1")
-        told = admin.describe_configs([resource])[resource].result(WAIT_S)
+        entries = admin.describe_configs([resource])[resource].result(WAIT_S)
         assert broker.stop() == 0
 
-    password = told["ssl.key.password"]
+    password = entries["ssl.key.password"]
     assert (password.value, password.is_sensitive) == (None, True)
-    assert told["listener.name.plaintext.ssl.keystore.password"].value is None
-    assert SECRET not in "".join(str(vars(entry)) for entry in told.values())
+    assert entries["listener.name.plaintext.ssl.keystore.password"].value is None
+    assert SECRET not in "".join(str(vars(entry)) for entry in entries.values())
     log = broker.log.read_text()
     assert SECRET not in log
     assert SECRET.encode() not in b"".join(
@@ -57,6 +57,6 @@ def test_secret_setting_appears_in_no_command_output(
     assert main(["config", "lint", str(broken)]) == 2
     assert main(["start", str(broken)]) == 2
 
-    told = capsys.readouterr()
-    assert "broker.rack" in told.out
-    assert SECRET not in told.out + told.err
+    output = capsys.readouterr()
+    assert "broker.rack" in output.out
+    assert SECRET not in output.out + output.err

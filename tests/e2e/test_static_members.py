@@ -43,7 +43,7 @@ class Members:
 
     def held(self) -> dict[str, list[int]]:
         return {
-            name: sorted(one.partition for one in member.assignment())
+            name: sorted(partition.partition for partition in member.assignment())
             for name, member in self.by_instance.items()
         }
 
@@ -68,7 +68,9 @@ def test_restarted_static_member_keeps_its_partitions_without_a_rebalance(
     members = Members(shared_broker, new_topic(shared_broker, 4))
     for instance in ("a", "b"):
         members.add(instance)
-    members.poll_until(lambda: [len(one) for one in members.held().values()] == [2, 2])
+    members.poll_until(
+        lambda: [len(partitions) for partitions in members.held().values()] == [2, 2]
+    )
     before, ids = members.held(), members.ids()
     members.revoked.clear()
 

@@ -100,8 +100,8 @@ async def ask(address: Address, topic: str) -> list[Any]:
                 answers.append((level, version, offset, answer))
             for timestamp in (-1, -2):
                 partition = ListOffsetsPartition(0, timestamp=timestamp)
-                asked = ListOffsetsTopic(topic, [partition])
-                answer = await client.ask(ListOffsetsRequest(-1, level, [asked]), 7)
+                request_topic = ListOffsetsTopic(topic, [partition])
+                answer = await client.ask(ListOffsetsRequest(-1, level, [request_topic]), 7)
                 answers.append((level, timestamp, answer.topics[0].partitions[0].offset))
     return answers
 

@@ -51,8 +51,8 @@ def quiet_tree(broker: BrokerProcess) -> Tree:
     end = time.monotonic() + 10
     while True:
         tree = read_tree(broker)
-        groups = [one for one in tree if "size" in one[2]]  # plugins have nurseries of no size
-        left = {
+        groups = [node for node in tree if "size" in node[2]]  # plugins have nurseries of no size
+        remaining = {
             "connections": sum(kind == "connection" for kind, _, _ in tree) - 1,
             "parked requests": total(tree, "nursery", "parked"),
             # Tasks of requests that were parked are kept for the next ones.
@@ -66,12 +66,12 @@ def quiet_tree(broker: BrokerProcess) -> Tree:
             "in a channel": total(tree, "channel", "depth"),
             "borrowed": total(tree, "limiter", "borrowed") - 1,
             "waiting for room": total(tree, "selector", "waiting_for_room"),
-            "timers": total([one for one in tree if one[1] == "timers"], "job", "waiting")
-            - total([one for one in tree if one[1].startswith(SHARD)], "part", "timers"),
+            "timers": total([node for node in tree if node[1] == "timers"], "job", "waiting")
+            - total([node for node in tree if node[1].startswith(SHARD)], "part", "timers"),
         }
-        if not any(left.values()):
+        if not any(remaining.values()):
             return tree
-        assert time.monotonic() < end, left
+        assert time.monotonic() < end, remaining
         time.sleep(0.05)  # nothing tells another process
 
 

@@ -101,7 +101,7 @@ class LongTurn:
 
     @property
     def place(self) -> tuple[str, str]:
-        """What is the same each time that it happens."""
+        """Task and end of the turn: the same each time that it happens."""
         return self.task, self.until
 
     def __str__(self) -> str:
@@ -258,7 +258,7 @@ def held_by_nobody(job: Callable[..., Awaitable[None]]) -> Callable[..., Awaitab
             each_time = set.intersection(*places)
             if not each_time:
                 return
-        told = [str(turn) for run in runs for turn in run if turn.place in each_time]
-        raise AssertionError("\n".join(told))
+        lines = [str(turn) for run in runs for turn in run if turn.place in each_time]
+        raise AssertionError("\n".join(lines))
 
     return run

@@ -78,7 +78,7 @@ def overflow(driver: Chrome) -> list[str]:
 
 
 def serious_violations(driver: Chrome, axe: str) -> list[Any]:
-    """What axe-core finds on the page."""
+    """Serious violations that axe-core finds on the page."""
     driver.execute_cdp_cmd("Runtime.evaluate", {"expression": axe})  # past the page's policy
     violations: list[Any] = driver.execute_async_script(_SERIOUS)
     return violations

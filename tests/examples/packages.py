@@ -49,7 +49,7 @@ class Example:
         return [text for kind, text in blocks if kind == language]
 
     def install(self, target: Path) -> None:
-        """What an installer leaves: its modules, and the metadata that name its entry points."""
+        """Install its modules and the metadata that name its entry points, as an installer does."""
         project = self.pyproject["project"]
         for name in self.pyproject["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]:
             source = self.path / name
@@ -77,7 +77,7 @@ class Example:
         return wheel
 
     def run_tests(self) -> str:
-        """What pytest prints in its directory. Fails where a test does, or is skipped."""
+        """Output of pytest in its directory. Fails where a test does, or is skipped."""
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
             cwd=self.path,
@@ -106,7 +106,7 @@ def serving(example: Example, directory: Path, *settings: str) -> Iterator[Broke
 
 
 def run_at(broker: BrokerProcess, command: str, **places: str) -> str:
-    """What a line of a README prints, at this broker; `places`: what else it names otherwise."""
+    """Output of a line of a README at this broker; `places`: replacements for other names in it."""
     for name, place in {ADDRESS: broker.bootstrap, **places}.items():
         command = command.replace(name, place)
     programs = Path(sys.executable).parent

@@ -18,12 +18,12 @@ def test_the_tests_of_the_echo_api_example_pass() -> None:
 
 def test_the_commands_of_the_echo_api_readme_work(tmp_path: Path) -> None:
     [block] = ECHO.blocks("sh")
-    install, start, *asked = block.splitlines()
+    install, start, *commands = block.splitlines()
     assert install == "pip install examples/plugins/echo_api"
     setting = start.partition(" -c ")[2].replace('"', "")
 
     with serving(ECHO, tmp_path, setting) as broker:
-        printed = [run_at(broker, line) for line in asked]
+        printed = [run_at(broker, line) for line in commands]
         served = ask_api_versions(broker.address)
 
     assert printed[:2] == ["0: >hello\n", "0: >hello (echo-client)\n"]

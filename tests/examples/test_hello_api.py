@@ -30,9 +30,9 @@ def module() -> ModuleType:
     spec = importlib.util.spec_from_file_location("hello_api", EXAMPLE / "hello_api.py")
     assert spec is not None
     assert spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
+    loaded_module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded_module)
+    return loaded_module
 
 
 @pytest.fixture(scope="module")

@@ -23,15 +23,15 @@ def test_the_tests_of_the_schema_guard_example_pass() -> None:
 
 
 def send(bootstrap: str, topic: str, *values: bytes) -> list[KafkaError | None]:
-    """What an idempotent producer is told of each value, sent one after the other."""
-    told: list[KafkaError | None] = []
+    """Send values one after the other; return the error of each to an idempotent producer."""
+    errors: list[KafkaError | None] = []
     producer = Producer(
         {"bootstrap.servers": bootstrap, "enable.idempotence": True, "compression.type": "zstd"}
     )
     for value in values:
-        producer.produce(topic, value, on_delivery=lambda error, _: told.append(error))
+        producer.produce(topic, value, on_delivery=lambda error, _: errors.append(error))
         assert producer.flush(20) == 0
-    return told
+    return errors
 
 
 def create(bootstrap: str, topic: str) -> None:
@@ -48,9 +48,11 @@ def registry(schema: str) -> Iterator[str]:
 
     class Answer(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            known = self.path == "/schemas/ids/7"
-            body = json.dumps({"schema": schema, "schemaType": "JSON"} if known else {}).encode()
-            self.send_response(200 if known else 404)
+            is_schema = self.path == "/schemas/ids/7"
+            body = json.dumps(
+                {"schema": schema, "schemaType": "JSON"} if is_schema else {}
+            ).encode()
+            self.send_response(200 if is_schema else 404)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
@@ -78,13 +80,15 @@ def test_the_commands_of_the_schema_guard_readme_work_with_a_real_client(tmp_pat
 
     with serving(GUARD, tmp_path, setting) as broker:
         create(broker.bootstrap, "orders")
-        told = send(broker.bootstrap, "orders", b'{"total": 1}', b'{"total": -1}', b'{"total": 2}')
+        errors = send(
+            broker.bootstrap, "orders", b'{"total": 1}', b'{"total": -1}', b'{"total": 2}'
+        )
         printed = run_at(broker, listed)
 
-    assert told[0] is None
-    assert told[1] is not None
-    assert told[1].code() == KafkaError.INVALID_RECORD
-    assert told[2] is None
+    assert errors[0] is None
+    assert errors[1] is not None
+    assert errors[1].code() == KafkaError.INVALID_RECORD
+    assert errors[2] is None
     assert "ready" in printed
     assert "/total: a value is less than the minimum of 0" in (GUARD.path / "README.md").read_text()
 
@@ -99,9 +103,9 @@ def test_records_are_validated_with_a_schema_from_the_registry(tmp_path: Path) -
         ]
         with serving(GUARD, tmp_path, *settings) as broker:
             create(broker.bootstrap, "numbers-1")
-            told = send(broker.bootstrap, "numbers-1", framed + b"1", framed + b'"x"', b"1")
+            errors = send(broker.bootstrap, "numbers-1", framed + b"1", framed + b'"x"', b"1")
 
-    assert [error and error.code() for error in told] == [
+    assert [error and error.code() for error in errors] == [
         None,
         KafkaError.INVALID_RECORD,
         KafkaError.INVALID_RECORD,

@@ -27,11 +27,12 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 
 def requirements(name: str, wheel: Path) -> list[str]:
-    """What a project and its group `test` need, with this wheel."""
+    """Requirements of a project and its group `test`, with this wheel."""
     project = tomllib.loads((RECIPES / name / "pyproject.toml").read_text())
     expected = [*project["project"]["dependencies"], *project["dependency-groups"]["test"]]
     return [
-        f"{one} @ {wheel.as_uri()}" if one.startswith("trio-kafka") else one for one in expected
+        f"{requirement} @ {wheel.as_uri()}" if requirement.startswith("trio-kafka") else requirement
+        for requirement in expected
     ]
 
 

@@ -14,7 +14,7 @@ AT = 1_700_000_000.25
 
 
 def written(kind, write, wall=lambda: AT):
-    """What `write(logger)` leaves on the stream of a handler of this kind."""
+    """Output of `write(logger)` on the stream of a handler of this kind."""
     stream = io.StringIO()
     handler = make_handler(kind, wall, stream)
     logger = get_logger("trio_kafka.test_log")

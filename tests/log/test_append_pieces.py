@@ -32,23 +32,23 @@ async def test_append_in_pieces_writes_the_same_log_as_an_append_at_once(
     autojump_clock, world
 ) -> None:
     settings = {"segment_bytes": 3 * LARGE, "index_interval_bytes": 100, "flush_messages": 3}
-    one, other = new_log(world, "/one", **settings), new_log(world, "/other", **settings)
+    first, second = new_log(world, "/one", **settings), new_log(world, "/other", **settings)
 
     for sequence in range(8):
         sent = {"producer_id": 7, "producer_epoch": 0, "base_sequence": sequence}
-        at = append(one, large(**sent), epoch=sequence // 3)
-        assert in_pieces(other, large(**sent), sequence // 3) == at
+        at = append(first, large(**sent), epoch=sequence // 3)
+        assert in_pieces(second, large(**sent), sequence // 3) == at
 
-    one.high_watermark = other.high_watermark = 8
-    assert one.figures() == other.figures()
-    assert one.epochs.rows == other.epochs.rows
-    assert one.flush_end == other.flush_end
-    assert await read_bytes(one, 0, 9 * LARGE) == await read_bytes(other, 0, 9 * LARGE)
-    assert len(other.segments) > 2
-    for log in one, other:
+    first.high_watermark = second.high_watermark = 8
+    assert first.figures() == second.figures()
+    assert first.epochs.rows == second.epochs.rows
+    assert first.flush_end == second.flush_end
+    assert await read_bytes(first, 0, 9 * LARGE) == await read_bytes(second, 0, 9 * LARGE)
+    assert len(second.segments) > 2
+    for log in first, second:
         await sync(log)
-    assert {name: one.directory.open(name).size for name in one.directory.names()} == {
-        name: other.directory.open(name).size for name in other.directory.names()
+    assert {name: first.directory.open(name).size for name in first.directory.names()} == {
+        name: second.directory.open(name).size for name in second.directory.names()
     }
 
 
@@ -56,15 +56,15 @@ async def test_append_in_pieces_writes_the_same_log_as_an_append_at_once(
 async def test_append_is_made_in_pieces_only_if_a_yield_point_is_bound(
     world, monkeypatch, bound
 ) -> None:
-    log, asked = new_log(world), []
-    monkeypatch.setattr(DiskLatency, "give_way", lambda _: asked.append(0))
+    log, yields = new_log(world), []
+    monkeypatch.setattr(DiskLatency, "give_way", lambda _: yields.append(0))
     if bound:
         log.latency.yield_point.bind(lambda: None)
     content = large()
 
     append_as_leader(log, memoryview(content), header(content), leader_epoch=0, in_pieces=True)
 
-    assert len(asked) == 2 * bound
+    assert len(yields) == 2 * bound
     assert log.end_offset == 1
 
 
@@ -93,7 +93,7 @@ async def test_append_in_pieces_is_invisible_and_blocks_appends_and_rolls_until_
 
     def between() -> None:
         result = read(log, 0, 10 * LARGE, log.end_offset)
-        times.append((log.end_offset, log.size, result.left))
+        times.append((log.end_offset, log.size, result.remaining))
         result.release()
         for call in (
             lambda: append(log, batch()),

@@ -42,10 +42,10 @@ async def test_append_in_a_thread_writes_the_same_log_as_an_append_in_the_loop(
 
     for sequence in range(20):
         sent = {"producer_id": 7, "producer_epoch": 0, "base_sequence": sequence}
-        one, other = batch(1, size=30, **sent), batch(1, size=30, **sent)
-        at = append(fast, one, epoch=sequence // 7)
-        assert await slowly(slow, other, sequence // 7) == at
-        assert one == other
+        first, second = batch(1, size=30, **sent), batch(1, size=30, **sent)
+        at = append(fast, first, epoch=sequence // 7)
+        assert await slowly(slow, second, sequence // 7) == at
+        assert first == second
 
     slow.high_watermark = 20
     assert fast.figures() == slow.figures()
@@ -199,13 +199,13 @@ async def test_batch_is_invisible_to_readers_until_its_append_in_a_thread_ends(
 
     result = read(log, 0, 1000, log.end_offset)
 
-    assert (log.end_offset, result.left) == (1, len(first))
+    assert (log.end_offset, result.remaining) == (1, len(first))
     result.release()
 
 
-@pytest.mark.parametrize("what", ["truncate", "close", "sync", "delete"])
+@pytest.mark.parametrize("operation", ["truncate", "close", "sync", "delete"])
 async def test_truncation_close_sync_and_deletion_wait_for_an_append_in_a_thread(
-    autojump_clock, world, nursery, what
+    autojump_clock, world, nursery, operation
 ) -> None:
     log = new_log(world)
     append(log, batch(3))
@@ -223,11 +223,11 @@ async def test_truncation_close_sync_and_deletion_wait_for_an_append_in_a_thread
         "close": lambda: close(log),
         "sync": lambda: sync(log),
         "delete": lambda: delete_before(log, 3, ignore),
-    }[what]()
+    }[operation]()
 
     assert trio.current_time() - began > STALL_S * 0.9
-    assert log.end_offset == (0 if what == "truncate" else 4)
-    if what == "sync":
+    assert log.end_offset == (0 if operation == "truncate" else 4)
+    if operation == "sync":
         assert log.recovery_point == 4
 
 
@@ -318,8 +318,8 @@ async def test_append_in_a_thread_creates_a_new_segment_outside_the_loop(
     sent = {"producer_id": 7, "producer_epoch": 0, "timestamp": 1000}
     for sequence in range(2):
         append(log, batch(1, size=30, base_sequence=sequence, **sent))
-    asked: list = []
-    log.wants_sync = asked.append
+    requests: list = []
+    log.wants_sync = requests.append
     stall_all(world, "create", "append", "open", "truncate")
     nursery.start_soon(slowly, log, batch(1, size=30, base_sequence=2, **sent))
     await trio.sleep(STALL_S)
@@ -331,7 +331,7 @@ async def test_append_in_a_thread_creates_a_new_segment_outside_the_loop(
     assert [segment.base_offset for segment in log.segments] == [0, 2]
     assert log.end_offset == 3
     assert log.segments.first.sealed
-    assert asked == [log]
+    assert requests == [log]
     world.universe.fault = fault_on("none", None)
     sizes = {name: file.size for name, file in content(log).items()}
     assert sizes["00000000000000000000.index"] == 8

@@ -94,10 +94,10 @@ def test_long_append_counts_as_slow_if_disk_waits_are_not_measured():
 
 
 def test_disk_waits_are_read_once_for_appends_close_in_time() -> None:
-    now, asked = [10.0], []
+    now, times = [10.0], []
 
     def waits() -> int:
-        asked.append(now[0])
+        times.append(now[0])
         return 7
 
     latency = DiskLatency(lambda: now[0], waits)
@@ -106,4 +106,4 @@ def test_disk_waits_are_read_once_for_appends_close_in_time() -> None:
         now[0] += pause
         latency.watch()
 
-    assert asked == [10.0, now[0]]
+    assert times == [10.0, now[0]]

@@ -29,7 +29,7 @@ class Doom:
     """Crash a machine at its `number`th call that changes something."""
 
     def __init__(self, world: SimulatedWorld, number: int, *, power: bool, kept: float) -> None:
-        self.left = number
+        self.remaining = number
         self._world = world
         self._power = power
         self._kept = kept
@@ -39,8 +39,8 @@ class Doom:
         del machine, target
         if call in READS:
             return
-        self.left -= 1
-        if self.left < 0:
+        self.remaining -= 1
+        if self.remaining < 0:
             self._world.crash(power=self._power, kept=self._kept)
             raise Crashed
 
@@ -150,12 +150,12 @@ def test_crash_during_recovery_never_applies_checkpoints_of_a_deleted_log(
         log = (await started(universe.machine("broker"))).get(T0)
         if log is None:  # never synced: its name may be lost
             assert power
-            return doom.left
+            return doom.remaining
         start, end = log.start_offset, log.end_offset
         assert offsets(await read_all(log)) == list(range(start, end))
         assert (start, end) == (0, 30) or (power and start <= end <= 30)
         assert log.epochs.rows == rows_of([offset // 10 for offset in range(end)], start)
-        return doom.left
+        return doom.remaining
 
     step = size(4, 1)
     number = offset_below(step)
@@ -227,7 +227,7 @@ class Lives:
                     await self.cut(log)
 
     async def cut(self, log: Log) -> None:
-        """What is cut may be there again after a crash, until the cut has returned."""
+        """Cut the log; a crash before the cut has returned may bring back the batches."""
         to = self.chance.randrange(max(0, log.end_offset - 5), log.end_offset + 1)
         self.synced = min(self.synced, max(0, to - LARGEST + 1))
         await truncate_to(log, to)

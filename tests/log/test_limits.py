@@ -78,17 +78,17 @@ async def test_index_entry_is_added_when_index_interval_bytes_is_exceeded(
     assert log.segments.active.offsets.entries.count == entries
 
 
-@pytest.mark.parametrize(("more", "asked"), [(-1, [4]), (0, [4]), (1, [])])
+@pytest.mark.parametrize(("more", "expected"), [(-1, [4]), (0, [4]), (1, [])])
 async def test_sync_is_requested_at_flush_messages_unsynced_records(
-    autojump_clock, world, more, asked
+    autojump_clock, world, more, expected
 ):
     log = new_log(world, flush_messages=4 + more)
     result = []
-    log.wants_sync = lambda one: result.append(one.end_offset)
+    log.wants_sync = lambda log_to_sync: result.append(log_to_sync.end_offset)
     append(log, batch(2))
     append(log, batch(2))
 
-    assert result == asked
+    assert result == expected
 
 
 @pytest.mark.parametrize(("after_ms", "synced"), [(499, 0), (500, 1), (501, 1)])
@@ -105,9 +105,9 @@ async def test_log_is_synced_after_flush_ms(autojump_clock, world, after_ms, syn
     assert log.recovery_point == synced
 
 
-@pytest.mark.parametrize(("after_ms", "known"), [(-1, True), (0, False), (1, False)])
+@pytest.mark.parametrize(("after_ms", "is_known"), [(-1, True), (0, False), (1, False)])
 async def test_producer_is_forgotten_at_producer_id_expiration_ms(
-    autojump_clock, world, after_ms, known
+    autojump_clock, world, after_ms, is_known
 ):
     await format_directory(world, "/data")
     manager = await started(world)
@@ -119,4 +119,4 @@ async def test_producer_is_forgotten_at_producer_id_expiration_ms(
     await forget_producers(manager, 60_000)
 
     assert log.now_ms() == now
-    assert bool(len(log.producers)) == known
+    assert bool(len(log.producers)) == is_known

@@ -52,12 +52,16 @@ async def test_offsets_and_epoch_are_stamped_in_place(autojump_clock, world):
 
 def state_of(log):
     """All that an append changes, segment by segment too."""
-    told = [log.end_offset, log.flush_end, log.epochs.rows]
+    values = [log.end_offset, log.flush_end, log.epochs.rows]
     for segment in log.segments:
-        told += [segment.base_offset, segment.size, segment.sealed, segment.rolling_timestamp]
-        told += [segment.max_timestamp, segment.max_timestamp_offset, segment._since_index]
-        told += [list(segment._recent), segment.offsets.entries.count, segment.times.entries.count]
-    return told
+        values += [segment.base_offset, segment.size, segment.sealed, segment.rolling_timestamp]
+        values += [segment.max_timestamp, segment.max_timestamp_offset, segment._since_index]
+        values += [
+            list(segment._recent),
+            segment.offsets.entries.count,
+            segment.times.entries.count,
+        ]
+    return values
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -29,7 +29,7 @@ class Sent:
 
 
 @define
-class Known:
+class ProducerHistory:
     """A producer: its epoch, and all that it sent in it and is still remembered."""
 
     epoch: int
@@ -40,47 +40,47 @@ class Model:
     """Kafka's rules said once more, slowly."""
 
     def __init__(self) -> None:
-        self.known: dict[int, Known] = {}
+        self.producers: dict[int, ProducerHistory] = {}
 
     def judge(self, producer: int, epoch: int, sequence: int, count: int, offset: int) -> Answer:
-        known = self.known.get(producer)
-        if known is None:
+        history = self.producers.get(producer)
+        if history is None:
             return "taken", offset
-        if epoch < known.epoch:
+        if epoch < history.epoch:
             return "refused", ErrorCode.INVALID_PRODUCER_EPOCH
-        if epoch > known.epoch:
+        if epoch > history.epoch:
             good = sequence == 0
         else:
-            for sent in known.sent[-5:]:
+            for sent in history.sent[-5:]:
                 if (sent.sequence, sent.count) == (sequence, count):
                     return "repeated", sent.offset
-            last = known.sent[-1]
+            last = history.sent[-1]
             good = sequence == (last.sequence + last.count) % SEQUENCES
         if good:
             return "taken", offset
         return "refused", ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
     def take(self, producer: int, epoch: int, sent: Sent) -> None:
-        known = self.known.get(producer)
-        if known is None or known.epoch != epoch:
-            known = self.known[producer] = Known(epoch)
-        known.sent.append(sent)
+        history = self.producers.get(producer)
+        if history is None or history.epoch != epoch:
+            history = self.producers[producer] = ProducerHistory(epoch)
+        history.sent.append(sent)
 
     def next_sequence(self, producer: int) -> int:
-        known = self.known.get(producer)
-        last = known.sent[-1] if known else Sent(0, 0, 0, 0)
+        history = self.producers.get(producer)
+        last = history.sent[-1] if history else Sent(0, 0, 0, 0)
         return (last.sequence + last.count) % SEQUENCES
 
     def restart(self) -> None:
         """Only the last batch of each producer is written down."""
-        for known in self.known.values():
-            del known.sent[:-1]
+        for history in self.producers.values():
+            del history.sent[:-1]
 
     def forget(self, silent_since: int) -> None:
-        self.known = {
-            producer: known
-            for producer, known in self.known.items()
-            if known.sent[-1].time > silent_since
+        self.producers = {
+            producer: history
+            for producer, history in self.producers.items()
+            if history.sent[-1].time > silent_since
         }
 
 
@@ -130,7 +130,7 @@ steps = sends | runs | st.just(("restart",)) | st.tuples(st.just("forget"), st.i
 @example([("run", 0, 0, 7, 1), ("send", 0, 0, -5, 1), ("send", 0, 0, -6, 1)])
 @example([("run", 0, 1, 6, 1), ("restart",), ("send", 0, 1, -1, 1), ("send", 0, 1, -2, 1)])
 def test_batches_are_accepted_repeated_or_refused_as_in_the_model(
-    asked: Sequence[tuple[object, ...]],
+    operations: Sequence[tuple[object, ...]],
 ) -> None:
     model, subject = Model(), Subject()
     time = offset = 0
@@ -146,7 +146,7 @@ def test_batches_are_accepted_repeated_or_refused_as_in_the_model(
             subject.take(producer, epoch, sent)
             offset += count
 
-    for step in asked:
+    for step in operations:
         match step:
             case ("send", int(producer), int(epoch), int(away), int(count)):
                 sequence = (model.next_sequence(producer) + away) % SEQUENCES
@@ -161,5 +161,5 @@ def test_batches_are_accepted_repeated_or_refused_as_in_the_model(
                 model.restart()
                 subject.restart()
         assert {producer.producer_id: producer.epoch for producer in subject.state} == {
-            producer: known.epoch for producer, known in model.known.items()
+            producer: history.epoch for producer, history in model.producers.items()
         }

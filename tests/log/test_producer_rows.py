@@ -9,8 +9,8 @@ from trio_kafka.scheduling.chunked_work import whole
 
 
 def note(state: ProducerState, producer_id: int, *, time: int = 1, open_: bool = False) -> None:
-    known = state.get(producer_id)
-    sequence = known.last_sequence + 1 if known else 0
+    producer = state.get(producer_id)
+    sequence = producer.last_sequence + 1 if producer else 0
     header = produced(
         producer_id, 0, sequence, 0, offset=sequence, timestamp=time, transactional=open_
     )
@@ -18,7 +18,7 @@ def note(state: ProducerState, producer_id: int, *, time: int = 1, open_: bool =
 
 
 def entries(state: ProducerState) -> dict[int, tuple[int, ...]]:
-    """What a snapshot can hold of each producer."""
+    """The entry of each producer in a snapshot."""
     result = {}
     for producer in state:
         content = bytearray(ENTRY.size)

@@ -96,7 +96,7 @@ async def test_lookups_by_offset_equal_a_full_scan(autojump_clock, world, archiv
 
     for offset in range(log.start_offset, log.end_offset):
         result = await slice_of(log, offset, 1, log.end_offset)
-        _, position, header = next(one for one in batches if one[2].last_offset >= offset)
+        _, position, header = next(row for row in batches if row[2].last_offset >= offset)
         assert (result.position, result.first_offset) == (position, header.base_offset)
         assert result.size == header.size
 
@@ -115,10 +115,10 @@ async def test_lookups_by_timestamp_equal_a_full_scan(autojump_clock, world, arc
 
     times = sorted({time for _, time, _ in timed})
     for time in [0, *times[::3], *(time + 1 for time in times[::4]), times[-1] + 1]:
-        want = next((one for one in timed if one[1] >= time), None)
+        want = next((entry for entry in timed if entry[1] >= time), None)
         assert await offset_for_timestamp(log, time, decompression(log.world)) == want, time
     largest = max(time for _, time, _ in timed)
-    want = next(one for one in timed if one[1] == largest)
+    want = next(entry for entry in timed if entry[1] == largest)
     assert await largest_timestamp(log, decompression(world)) == want
 
 

@@ -148,24 +148,24 @@ async def test_start_offset_checkpoint_is_kept_until_the_segments_are_removed(
     autojump_clock, world
 ):
     log = filled(world)
-    one = LogDirectory(world, world.directory("/"), list)
-    one.logs[log.partition] = log
-    await one.write(HIGH_WATERMARKS)
+    log_dir = LogDirectory(world, world.directory("/"), list)
+    log_dir.logs[log.partition] = log
+    await log_dir.write(HIGH_WATERMARKS)
     seen = []
 
     async def watch():
         while log.writer.change != "removal":
             await trio.sleep(0.00001)
-        await one.write_start_offsets()
-        seen.append(await read_file(one.root, START_OFFSETS))
+        await log_dir.write_start_offsets()
+        seen.append(await read_file(log_dir.root, START_OFFSETS))
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(watch)
         await delete_before(log, 5, nothing)
 
     assert seen == [b"0\n1\nt 0 4\n"]
-    await one.write_start_offsets()
-    assert await read_file(one.root, START_OFFSETS) == b"0\n0\n"
+    await log_dir.write_start_offsets()
+    assert await read_file(log_dir.root, START_OFFSETS) == b"0\n0\n"
 
 
 async def test_only_segments_below_the_checkpointed_start_offset_are_removed(autojump_clock, world):

@@ -188,7 +188,7 @@ async def test_log_can_be_restarted_at_any_offset(autojump_clock, filled_log):
 
 
 class Life:
-    """What was promised of a log that is appended to, synced and cut, whatever happens."""
+    """Promises about a log that is appended to, synced and cut, whatever happens."""
 
     def __init__(self):
         self.written: dict[int, bytes] = {}

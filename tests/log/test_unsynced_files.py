@@ -11,7 +11,7 @@ def synced(world):
     """Names of what was synced since the last call, in order."""
     result = [re.search(r" sync\w* (\S+) \w{8}$", line) for line in world.universe.trace]
     world.universe.trace.clear()
-    return [one[1] for one in result if one]
+    return [found_name[1] for found_name in result if found_name]
 
 
 async def test_sync_writes_old_segments_then_the_active_segment_then_names(autojump_clock, world):

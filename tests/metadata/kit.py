@@ -20,8 +20,8 @@ from trio_kafka.protocol.stored.metadata.security import (
 from trio_kafka.protocol.stored.metadata.topics import PartitionRecord, TopicRecord
 from trio_kafka.protocol.structs.cluster import EntityData, NodeFeature, NodeListener
 
-ONE = bytes([1] * 16)
-TWO = bytes([2] * 16)
+ID_1 = bytes([1] * 16)
+ID_2 = bytes([2] * 16)
 
 
 def partition(topic_id: bytes, number: int = 0, **changes: object) -> PartitionRecord:
@@ -33,7 +33,7 @@ def partition(topic_id: bytes, number: int = 0, **changes: object) -> PartitionR
         leader=1,
         leader_epoch=0,
         partition_epoch=0,
-        directories=[ONE, TWO],
+        directories=[ID_1, ID_2],
     )
     for name, value in changes.items():
         setattr(record, name, value)
@@ -44,29 +44,29 @@ def everything() -> list[MetadataRecord]:
     """A record of each kind that an image keeps."""
     return [
         FeatureLevelRecord(name="metadata.version", feature_level=33),
-        RegisterControllerRecord(controller_id=1, incarnation_id=ONE),
+        RegisterControllerRecord(controller_id=1, incarnation_id=ID_1),
         RegisterBrokerRecord(
             broker_id=1,
-            incarnation_id=ONE,
+            incarnation_id=ID_1,
             broker_epoch=11,
             end_points=[NodeListener(name="P", host="h", port=9092, security_protocol=0)],
             features=[NodeFeature("metadata.version", 7, 33)],
             rack="r",
-            log_dirs=[ONE],
-            cordoned_log_dirs=[TWO],
+            log_dirs=[ID_1],
+            cordoned_log_dirs=[ID_2],
         ),
-        TopicRecord(name="a", topic_id=ONE),
-        partition(ONE, 0, eligible_leader_replicas=[2], last_known_elr=[1]),
-        partition(ONE, 1, removing_replicas=[2], adding_replicas=[1], leader_recovery_state=1),
-        TopicRecord(name="b", topic_id=TWO),
-        partition(TWO),
+        TopicRecord(name="a", topic_id=ID_1),
+        partition(ID_1, 0, eligible_leader_replicas=[2], last_known_elr=[1]),
+        partition(ID_1, 1, removing_replicas=[2], adding_replicas=[1], leader_recovery_state=1),
+        TopicRecord(name="b", topic_id=ID_2),
+        partition(ID_2),
         ConfigRecord(resource_type=2, resource_name="a", name="retention.ms", value="1"),
         ClientQuotaRecord(
             entity=[EntityData("user", None), EntityData("client-id", "c")], key="k", value=1.5
         ),
         ProducerIdsRecord(broker_id=-1, next_producer_id=1000),
         UserScramCredentialRecord(name="u", mechanism=1, salt=b"s", iterations=4096),
-        AccessControlEntryRecord(id=ONE, resource_name="a", principal="User:u", host="*"),
+        AccessControlEntryRecord(id=ID_1, resource_name="a", principal="User:u", host="*"),
         DelegationTokenRecord(owner="User:u", token_id="t"),
     ]
 

@@ -1,6 +1,6 @@
-"""What a delta copies, and what it says has changed."""
+"""Copies in a delta, and the changes it names."""
 
-from tests.metadata.kit import ONE, TWO, everything, image_of, partition, replay_all
+from tests.metadata.kit import ID_1, ID_2, everything, image_of, partition, replay_all
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.protocol.stored.metadata.topics import (
     PartitionChangeRecord,
@@ -12,7 +12,7 @@ from trio_kafka.protocol.stored.metadata.topics import (
 def test_image_after_a_delta_shares_unchanged_parts_with_the_image_before() -> None:
     before = image_of(everything())
     delta = MetadataDelta(before)
-    replay_all(delta, [PartitionChangeRecord(partition_id=1, topic_id=ONE, isr=[1])])
+    replay_all(delta, [PartitionChangeRecord(partition_id=1, topic_id=ID_1, isr=[1])])
 
     after = delta.apply(99, 2, 7)
 
@@ -31,19 +31,19 @@ def test_delta_names_the_changed_partitions_and_the_deleted_topics() -> None:
     replay_all(
         delta,
         [
-            PartitionChangeRecord(partition_id=1, topic_id=ONE, isr=[1]),
-            RemoveTopicRecord(topic_id=TWO),
+            PartitionChangeRecord(partition_id=1, topic_id=ID_1, isr=[1]),
+            RemoveTopicRecord(topic_id=ID_2),
             TopicRecord(name="c", topic_id=new),
             partition(new, 0),
             partition(new, 1),
         ],
     )
 
-    assert list(delta.topics[ONE].changed) == [1]
-    assert not delta.topics[ONE].created
+    assert list(delta.topics[ID_1].changed) == [1]
+    assert not delta.topics[ID_1].created
     assert delta.topics[new].created
     assert list(delta.topics[new].changed) == [0, 1]
-    assert delta.deleted_topics == {TWO: "b"}
+    assert delta.deleted_topics == {ID_2: "b"}
 
 
 def test_topic_created_and_deleted_in_a_delta_leaves_the_delta_empty() -> None:

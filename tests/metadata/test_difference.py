@@ -2,7 +2,7 @@
 
 from attrs import evolve
 
-from tests.metadata.kit import ONE, TWO, everything, image_of, partition
+from tests.metadata.kit import ID_1, ID_2, everything, image_of, partition
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.difference import difference
 from trio_kafka.metadata.image import MetadataImage
@@ -19,8 +19,8 @@ def test_difference_applied_to_the_old_image_gives_the_new_image() -> None:
     old = image_of(everything())
     new = image_of(
         [
-            PartitionChangeRecord(partition_id=1, topic_id=ONE, isr=[1]),
-            RemoveTopicRecord(topic_id=TWO),
+            PartitionChangeRecord(partition_id=1, topic_id=ID_1, isr=[1]),
+            RemoveTopicRecord(topic_id=ID_2),
             TopicRecord(name="b", topic_id=bytes([5] * 16)),
             partition(bytes([5] * 16)),
             ConfigRecord(resource_type=2, resource_name="a", name="retention.ms", value=None),
@@ -32,7 +32,7 @@ def test_difference_applied_to_the_old_image_gives_the_new_image() -> None:
     for before, after in ((old, new), (new, old), (MetadataImage(cluster_id="c"), new)):
         delta = difference(before, after)
         assert delta.apply(after.offset, after.epoch, after.timestamp_ms) == after
-    assert list(difference(old, new).topics[ONE].changed) == [1]
+    assert list(difference(old, new).topics[ID_1].changed) == [1]
 
 
 def test_difference_of_equal_images_is_empty() -> None:

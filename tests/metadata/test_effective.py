@@ -1,4 +1,4 @@
-"""What is in force of the broker's settings, and who is told."""
+"""Settings of the broker that are in force, and their followers."""
 
 import pytest
 
@@ -109,8 +109,8 @@ def test_usable_layers_do_not_have_invalid_settings() -> None:
 def test_followers_of_settings_get_the_first_value_and_each_effective_change() -> None:
     _, image = changed(MetadataImage(), OWN, num_io_threads="4")
     dynamic = DynamicSettings(EffectiveConfig(config_of({THREADS: "3"})), image)
-    told: list[int] = []
-    dynamic.follow(lambda config: told.append(config.num_io_threads))
+    thread_counts: list[int] = []
+    dynamic.follow(lambda config: thread_counts.append(config.num_io_threads))
 
     for resource, values in (
         (TOPIC, {"retention_ms": "7"}),
@@ -122,5 +122,5 @@ def test_followers_of_settings_get_the_first_value_and_each_effective_change() -
         delta, image = changed(image, resource, **values)
         dynamic.publish(delta, image)
 
-    assert told == [4, 4, 5, 8]
+    assert thread_counts == [4, 4, 5, 8]
     assert dynamic.config.num_io_threads == 8

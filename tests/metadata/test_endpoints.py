@@ -21,7 +21,7 @@ from trio_kafka.metadata.image import (
 )
 from trio_kafka.model import NodeId
 
-ONE, TWO, THREE = NodeId(1), NodeId(2), NodeId(3)
+NODE_1, NODE_2, NODE_3 = NodeId(1), NodeId(2), NodeId(3)
 
 
 def broker(node: NodeId, *listeners: str, fenced: bool = False) -> BrokerRegistration:
@@ -40,39 +40,39 @@ def broker(node: NodeId, *listeners: str, fenced: bool = False) -> BrokerRegistr
 
 IMAGE = MetadataImage(
     brokers={
-        THREE: broker(THREE, "A", "B", fenced=True),
-        ONE: broker(ONE, "A", "B"),
-        TWO: broker(TWO, "B"),
+        NODE_3: broker(NODE_3, "A", "B", fenced=True),
+        NODE_1: broker(NODE_1, "A", "B"),
+        NODE_2: broker(NODE_2, "B"),
     }
 )
 
 
 def test_endpoint_of_a_broker_is_the_address_of_the_named_listener() -> None:
-    assert endpoint_on(IMAGE, ONE, "A") == NodeEndpoint(ONE, "h1", 10, "r1", fenced=False)
-    assert endpoint_on(IMAGE, ONE, "B") == NodeEndpoint(ONE, "h1", 11, "r1", fenced=False)
-    assert endpoint_on(IMAGE, THREE, "A") == NodeEndpoint(THREE, "h3", 30, "r3", fenced=True)
+    assert endpoint_on(IMAGE, NODE_1, "A") == NodeEndpoint(NODE_1, "h1", 10, "r1", fenced=False)
+    assert endpoint_on(IMAGE, NODE_1, "B") == NodeEndpoint(NODE_1, "h1", 11, "r1", fenced=False)
+    assert endpoint_on(IMAGE, NODE_3, "A") == NodeEndpoint(NODE_3, "h3", 30, "r3", fenced=True)
 
 
 def test_broker_that_is_unknown_or_not_on_the_listener_has_no_endpoint() -> None:
     assert endpoint_on(IMAGE, NodeId(9), "A") is None
-    assert endpoint_on(IMAGE, TWO, "A") is None
-    assert endpoint_on(IMAGE, ONE, "a") is None
+    assert endpoint_on(IMAGE, NODE_2, "A") is None
+    assert endpoint_on(IMAGE, NODE_1, "a") is None
 
 
 def test_endpoints_of_a_listener_are_sorted_by_broker_id() -> None:
-    assert [(one.node, one.fenced) for one in endpoints_on(IMAGE, "A")] == [
-        (ONE, False),
-        (THREE, True),
+    assert [(endpoint.node, endpoint.fenced) for endpoint in endpoints_on(IMAGE, "A")] == [
+        (NODE_1, False),
+        (NODE_3, True),
     ]
-    assert [one.port for one in endpoints_on(IMAGE, "B")] == [11, 20, 31]
+    assert [endpoint.port for endpoint in endpoints_on(IMAGE, "B")] == [11, 20, 31]
     assert endpoints_on(IMAGE, "C") == []
 
 
 def test_replica_is_offline_when_its_broker_is_unknown_fenced_or_not_on_the_listener() -> None:
-    state = PartitionState(replicas=(THREE, ONE, TWO, NodeId(9)), isr=(ONE,))
+    state = PartitionState(replicas=(NODE_3, NODE_1, NODE_2, NodeId(9)), isr=(NODE_1,))
 
-    assert offline_replicas(state, online_directories(IMAGE, "A")) == [THREE, TWO, NodeId(9)]
-    assert offline_replicas(state, online_directories(IMAGE, "B")) == [THREE, NodeId(9)]
+    assert offline_replicas(state, online_directories(IMAGE, "A")) == [NODE_3, NODE_2, NodeId(9)]
+    assert offline_replicas(state, online_directories(IMAGE, "B")) == [NODE_3, NodeId(9)]
 
 
 @pytest.mark.parametrize(
@@ -90,8 +90,8 @@ def test_replica_is_offline_when_its_broker_is_unknown_fenced_or_not_on_the_list
 def test_replica_is_offline_when_its_directory_is_offline(
     directory: bytes, there: tuple[bytes, ...], offline: bool
 ) -> None:
-    one = attrs.evolve(IMAGE.brokers[ONE], log_dirs=there)
-    image = attrs.evolve(IMAGE, brokers={ONE: one})
-    state = PartitionState(replicas=(ONE,), isr=(ONE,), directories=(directory,))
+    registration = attrs.evolve(IMAGE.brokers[NODE_1], log_dirs=there)
+    image = attrs.evolve(IMAGE, brokers={NODE_1: registration})
+    state = PartitionState(replicas=(NODE_1,), isr=(NODE_1,), directories=(directory,))
 
-    assert offline_replicas(state, online_directories(image, "A")) == ([ONE] if offline else [])
+    assert offline_replicas(state, online_directories(image, "A")) == ([NODE_1] if offline else [])

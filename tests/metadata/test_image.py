@@ -1,6 +1,6 @@
 """Looking things up in an image."""
 
-from tests.metadata.kit import ONE, TWO, everything, image_of
+from tests.metadata.kit import ID_1, ID_2, everything, image_of
 from trio_kafka.metadata.image import UNASSIGNED_DIRECTORY, ConfigResourceType, PartitionState
 from trio_kafka.model import NodeId, TopicPartition
 
@@ -8,7 +8,7 @@ from trio_kafka.model import NodeId, TopicPartition
 def test_a_topic_is_found_by_name_and_by_id() -> None:
     image = image_of(everything())
 
-    assert image.topic("a") is image.topic(ONE)
+    assert image.topic("a") is image.topic(ID_1)
     assert image.topic("z") is None
     assert image.topic(bytes(16)) is None
 
@@ -25,7 +25,7 @@ def test_directory_of_a_replica_is_found_by_its_position_in_the_replica_list() -
     image = image_of(everything())
     state = image.topics["a"].partitions[0]
 
-    assert state.directory(NodeId(2)) == TWO
+    assert state.directory(NodeId(2)) == ID_2
     bare = PartitionState(replicas=(NodeId(1),), isr=())
     assert bare.directory(NodeId(1)) == UNASSIGNED_DIRECTORY
 

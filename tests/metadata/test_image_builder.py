@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.metadata.kit import ONE, TWO, committed, everything, image_of
+from tests.metadata.kit import ID_1, ID_2, committed, everything, image_of
 from trio_kafka.errors import InvariantError
 from trio_kafka.metadata.image_builder import ImageBuilder
 from trio_kafka.metadata.source import MetadataRecord
@@ -25,22 +25,22 @@ def test_several_batches_are_published_as_one_delta() -> None:
     start = assembly.published
 
     take(assembly, [], leader_id=NodeId(4))
-    take(assembly, [TopicRecord(name="a", topic_id=ONE)])
-    take(assembly, [TopicRecord(name="b", topic_id=TWO)])
-    made = assembly.finish()
+    take(assembly, [TopicRecord(name="a", topic_id=ID_1)])
+    take(assembly, [TopicRecord(name="b", topic_id=ID_2)])
+    result = assembly.finish()
 
-    assert made is not None
-    assert made[0].image is start
-    assert list(made[0].topics) == [ONE, TWO]
-    assert (made[1].offset, made[1].leader_id, made[1].cluster_id) == (2, 4, "c")
+    assert result is not None
+    assert result[0].image is start
+    assert list(result[0].topics) == [ID_1, ID_2]
+    assert (result[1].offset, result[1].leader_id, result[1].cluster_id) == (2, 4, "c")
     assert assembly.finish() is None
 
 
 def test_metadata_transaction_is_not_in_the_image_before_its_end() -> None:
     assembly = ImageBuilder("c")
-    before = TopicRecord(name="a", topic_id=ONE)
+    before = TopicRecord(name="a", topic_id=ID_1)
 
-    take(assembly, [before, BeginTransactionRecord(), TopicRecord(name="b", topic_id=TWO)])
+    take(assembly, [before, BeginTransactionRecord(), TopicRecord(name="b", topic_id=ID_2)])
     half = assembly.finish()
     take(assembly, [EndTransactionRecord()])
     whole = assembly.finish()
@@ -48,20 +48,20 @@ def test_metadata_transaction_is_not_in_the_image_before_its_end() -> None:
     assert half is not None
     assert whole is not None
     assert (list(half[1].topics), half[1].offset) == (["a"], 1)
-    assert list(whole[0].topics) == [TWO]
+    assert list(whole[0].topics) == [ID_2]
     assert (list(whole[1].topics), whole[1].offset) == (["a", "b"], 4)
 
 
 def test_aborted_metadata_transaction_is_not_in_the_image() -> None:
     assembly = ImageBuilder("c")
 
-    take(assembly, [BeginTransactionRecord(), TopicRecord(name="b", topic_id=TWO)])
-    take(assembly, [AbortTransactionRecord(), TopicRecord(name="b", topic_id=ONE)])
-    made = assembly.finish()
+    take(assembly, [BeginTransactionRecord(), TopicRecord(name="b", topic_id=ID_2)])
+    take(assembly, [AbortTransactionRecord(), TopicRecord(name="b", topic_id=ID_1)])
+    result = assembly.finish()
 
-    assert made is not None
-    assert made[1].topics["b"].id == ONE
-    assert made[1].offset == 4
+    assert result is not None
+    assert result[1].topics["b"].id == ID_1
+    assert result[1].offset == 4
 
 
 @pytest.mark.parametrize(
@@ -85,9 +85,9 @@ def test_snapshot_replaces_the_image_and_its_delta_names_deleted_topics() -> Non
     for _ in assembly.take(batch):
         continue
     assembly.offset = 500
-    made = assembly.finish()
+    result = assembly.finish()
 
-    assert made is not None
-    assert made[0].deleted_topics == {ONE: "a", TWO: "b"}
-    assert not made[1].topics
-    assert made[1].brokers == image_of(everything()).brokers
+    assert result is not None
+    assert result[0].deleted_topics == {ID_1: "a", ID_2: "b"}
+    assert not result[1].topics
+    assert result[1].brokers == image_of(everything()).brokers

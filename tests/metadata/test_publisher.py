@@ -6,7 +6,7 @@ from typing import NoReturn
 import pytest
 import trio
 
-from tests.metadata.kit import ONE, TWO
+from tests.metadata.kit import ID_1, ID_2
 from tests.raft.kit import append, format_root, running_quorum
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage
@@ -81,13 +81,13 @@ def test_other_tasks_run_between_slices_of_a_publisher_and_the_next_publisher_wa
             trio.open_nursery() as nursery,
         ):
             universe.skip(0.01)  # the slice of the last publication is long over
-            end = append(driver, [TopicRecord(name="a", topic_id=ONE)], driver.epoch, 33)
+            end = append(driver, [TopicRecord(name="a", topic_id=ID_1)], driver.epoch, 33)
             nursery.start_soon(tick)
             await loader.wait_published(end)
             nursery.cancel_scope.cancel()
 
         taken = [f"a {number}" for number in range(steps)]
-        assert [what for what in slow.seen if what != "other"] == taken
+        assert [name for name in slow.seen if name != "other"] == taken
         assert slow.seen[:at_once] == taken[:at_once]
         assert at_once == steps or slow.seen[at_once] == "other"
         assert "a" in witness.seen[-1][1].topics
@@ -129,7 +129,7 @@ def test_other_tasks_run_between_publishers_that_take_long_without_steps() -> No
             trio.open_nursery() as nursery,
         ):
             nursery.start_soon(note)
-            end = append(driver, [TopicRecord(name="a", topic_id=ONE)], driver.epoch, 33)
+            end = append(driver, [TopicRecord(name="a", topic_id=ID_1)], driver.epoch, 33)
             await loader.wait_published(end)
 
         # Tasks of a pass run in random order: the other one runs in the next pass at the latest.
@@ -145,9 +145,9 @@ async def test_each_published_delta_starts_from_the_previous_image(autojump_cloc
     cache = MetadataCache(MetadataImage())
     async with running_quorum(world, publishers=(witness, cache)) as (driver, loader):
         for record in (
-            TopicRecord(name="a", topic_id=ONE),
-            TopicRecord(name="b", topic_id=TWO),
-            RemoveTopicRecord(topic_id=ONE),
+            TopicRecord(name="a", topic_id=ID_1),
+            TopicRecord(name="b", topic_id=ID_2),
+            RemoveTopicRecord(topic_id=ID_1),
         ):
             end = append(driver, [record], driver.epoch, 33)
             await loader.wait_published(end)
@@ -169,9 +169,9 @@ async def test_a_publisher_gets_only_the_deltas_that_change_what_it_follows(auto
     async with running_quorum(world) as (driver, loader):
         loader.add(of_quotas, "quotas")
         loader.add(of_topics, "topics")
-        for record in (TopicRecord(name="a", topic_id=ONE), quota):
+        for record in (TopicRecord(name="a", topic_id=ID_1), quota):
             end = append(driver, [record], driver.epoch, 33)
             await loader.wait_published(end)
 
-    assert [list(delta.topics) for delta, _ in of_topics.seen] == [[ONE]]
+    assert [list(delta.topics) for delta, _ in of_topics.seen] == [[ID_1]]
     assert [list(delta.quotas) for delta, _ in of_quotas.seen] == [[(("user", "u"),)]]

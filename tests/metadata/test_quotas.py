@@ -1,4 +1,4 @@
-"""What a filter of quotas means."""
+"""Filters of quotas."""
 
 import pytest
 from attrs import frozen
@@ -26,9 +26,9 @@ class Part:
     match: str | None = None
 
 
-def found(*parts: Part, strict: bool = False) -> list[QuotaEntity]:
+def matching_entities(*parts: Part, strict: bool = False) -> list[QuotaEntity]:
     expected = quota_filter(parts, strict=strict)
-    return [one[0] for one in quotas_that(expected, IMAGE) if one is not None]
+    return [row[0] for row in quotas_that(expected, IMAGE) if row is not None]
 
 
 @pytest.mark.parametrize(
@@ -52,8 +52,8 @@ def found(*parts: Part, strict: bool = False) -> list[QuotaEntity]:
 def test_quota_filter_finds_the_matching_entities(
     parts: tuple[Part, ...], loose: tuple[QuotaEntity, ...], strict: tuple[QuotaEntity, ...]
 ) -> None:
-    assert found(*parts) == list(loose)
-    assert found(*parts, strict=True) == list(strict)
+    assert matching_entities(*parts) == list(loose)
+    assert matching_entities(*parts, strict=True) == list(strict)
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,8 @@ def delaying(
         del context
 
         def try_complete(timed_out: bool) -> WaitResponse | None:
-            told = outcome(timed_out)
-            return None if told is None else WaitResponse(outcome=told)
+            text = outcome(timed_out)
+            return None if text is None else WaitResponse(outcome=text)
 
         deadline = trio.current_time() + request.timeout_ms / 1000
         return Delayed(("event",), deadline, try_complete, purgatory=planes[0].purgatory)

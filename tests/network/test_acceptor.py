@@ -77,7 +77,7 @@ class Handle:
 
 def handles(*names: Any) -> list[Any]:
     """Sockets of those names; errors stay what they are."""
-    return [one if isinstance(one, OSError) else Handle(one) for one in names]
+    return [name if isinstance(name, OSError) else Handle(name) for name in names]
 
 
 def acceptor(listener: ListOfSockets, *desks: Desk, **bounds: int) -> Acceptor:
@@ -153,9 +153,9 @@ async def test_the_acceptor_pauses_and_retries_when_descriptors_are_exhausted(
 async def test_a_connection_aborted_before_accept_is_only_counted(
     nursery: trio.Nursery,
 ) -> None:
-    left = ConnectionAbortedError(errno.ECONNABORTED, "aborted")
+    error = ConnectionAbortedError(errno.ECONNABORTED, "aborted")
     desk = Desk(9)
-    dealer = acceptor(ListOfSockets(*handles(left, "a", left, "b")), desk)
+    dealer = acceptor(ListOfSockets(*handles(error, "a", error, "b")), desk)
     nursery.start_soon(dealer.run)
     await wait_all_tasks_blocked()
     await wait_all_tasks_blocked(0.01)

@@ -145,7 +145,7 @@ async def test_many_completions_wake_one_handler_and_all_are_taken(nursery: trio
         lane.complete(delayed())
     await wait_all_tasks_blocked()
 
-    assert len([one for one in got if one is not None]) == 20
+    assert len([item for item in got if item is not None]) == 20
     assert got.count(None) == 1
     assert lane.idle
     nursery.cancel_scope.cancel()

@@ -1,4 +1,4 @@
-"""Who finds the channel full waits in order, and gets in when it calls."""
+"""Connections that find the channel full wait in order, and get in when it calls."""
 
 import time
 from typing import Any
@@ -66,10 +66,10 @@ async def test_the_room_of_a_closed_connection_goes_to_another_processor(
 ) -> None:
     first, second = ChannelWaiters(channel, lambda: None), ChannelWaiters(channel, lambda: None)
     channel.offer(bare_request(0))
-    left: Any = Guest()
-    first.hand_over(left, bare_request(1))
+    guest: Any = Guest()
+    first.hand_over(guest, bare_request(1))
     second.hand_over(Guest(), bare_request(2))  # type: ignore[arg-type]
-    left.closed = True
+    guest.closed = True
     channel.take_nowait()
     first.offer_again()
 

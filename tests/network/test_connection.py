@@ -1,4 +1,4 @@
-"""What a connection knows of its peer."""
+"""Knowledge of a connection about its peer."""
 
 from trio.testing import MockClock
 

@@ -23,12 +23,12 @@ from trio_kafka.world.world import World
 async def connections(world: World, count: int) -> list[Connection]:
     listener = await world.network.listen("127.0.0.1", 0)
     buffers = Buffers(new_buffer)
-    made = []
+    result = []
     owner: Any = SimpleNamespace(listener=ListenerSettings())
     for _ in range(count):
         socket = await world.network.connect("127.0.0.1", listener.address.port)
-        made.append(Connection(socket, owner, Framer(buffers, 1000)))
-    return made
+        result.append(Connection(socket, owner, Framer(buffers, 1000)))
+    return result
 
 
 async def test_waiters_of_the_table_wake_at_the_first_connection_and_after_the_last(
@@ -37,28 +37,28 @@ async def test_waiters_of_the_table_wake_at_the_first_connection_and_after_the_l
     world = simulated_world()
     node, counters = Node("plane", "plane"), Counters()
     roster = ConnectionTable(world.network.selector(), counters, "PLAINTEXT", node)
-    told: list[str] = []
+    events: list[str] = []
 
     async def watch() -> None:
         await roster.wait_occupied()
-        told.append("occupied")
+        events.append("occupied")
         await roster.wait_empty()
-        told.append("empty")
+        events.append("empty")
 
     nursery.start_soon(watch)
-    one, other = await connections(world, 2)
-    roster.add(one)
-    roster.add(other)
+    first, second = await connections(world, 2)
+    roster.add(first)
+    roster.add(second)
     await wait_all_tasks_blocked()
-    assert told == ["occupied"]
+    assert events == ["occupied"]
     assert len(node.children) == 2
 
-    roster.close(one, CloseReason.IDLE)
-    roster.close(one, CloseReason.GONE)
-    roster.close(other, CloseReason.GONE, "why", reset=True)
+    roster.close(first, CloseReason.IDLE)
+    roster.close(first, CloseReason.GONE)
+    roster.close(second, CloseReason.GONE, "why", reset=True)
     await wait_all_tasks_blocked()
 
-    assert told == ["occupied", "empty"]
+    assert events == ["occupied", "empty"]
     assert node.children == ()
     assert counters.total("connections_closed") == 2
     assert counters.value("connections_closed", listener="PLAINTEXT", reason=CloseReason.IDLE) == 1
@@ -86,7 +86,7 @@ async def test_closing_a_connection_keeps_its_frame_only_while_a_handler_reads_t
         roster.close(connection, CloseReason.GONE)
 
     assert dropped == ["served"]
-    assert [one.framer.held > 0 for one in (served, idle, waiting)] == [True, False, False]
+    assert [peer.framer.held > 0 for peer in (served, idle, waiting)] == [True, False, False]
 
 
 async def test_table_remembers_the_connections_that_were_closed_last(

@@ -51,7 +51,7 @@ async def tls_plane(
 
 
 @asynccontextmanager
-async def asked(
+async def plane_with_client(
     world: World, *more: object, **options: object
 ) -> AsyncIterator[tuple[RunningPlane, ScriptedClient]]:
     async with tls_plane(world, *more, **options) as (plane, _):
@@ -65,13 +65,13 @@ async def test_pipelined_requests_over_tls_are_answered_in_order(
     clock: MockClock, moody: bool
 ) -> None:
     world = simulated_world(seed=3, moody=moody)
-    async with asked(world) as (_, asking), trio.open_nursery() as nursery:
+    async with plane_with_client(world) as (_, asking), trio.open_nursery() as nursery:
         nursery.start_soon(asking.send, echoes(500, text="y" * 400))
         assert await numbers(asking, 500) == list(range(500))
 
 
 async def test_two_requests_in_one_record_are_both_answered(clock: MockClock) -> None:
-    async with asked(simulated_world()) as (_, asking):
+    async with plane_with_client(simulated_world()) as (_, asking):
         await trio.sleep(1)  # nothing follows that could wake the broker
         assert asking.socket.send(echoes(2)) == len(echoes(2))
 
@@ -104,7 +104,7 @@ async def test_large_requests_and_answers_cross_small_buffers(clock: MockClock, 
 
     text = "z" * 30_000
     listener = ListenerSettings(name="SSL", security_protocol="SSL", processors=1, largest_buffer=0)
-    async with asked(simulated_world(), read, listener=listener) as (_, asking):
+    async with plane_with_client(simulated_world(), read, listener=listener) as (_, asking):
         response = await asking.ask(ReadRequest(position=0, size=size), 0)
         assert len(response.data or b"") == size
         response = await asking.ask(EchoRequest(text=text, number=1), 0)
@@ -121,7 +121,7 @@ async def test_a_large_frame_in_one_window_is_received_whole(clock: MockClock) -
     )
     frame = request_frame(ReadRequest(position=0, size=0), 0)
     padded = (len(frame) - 4 + 2_000_000).to_bytes(4, "big") + frame[4:] + bytes(2_000_000)
-    async with asked(simulated_world(), read, listener=listener) as (_, asking):
+    async with plane_with_client(simulated_world(), read, listener=listener) as (_, asking):
         with trio.fail_after(60):
             await asking.send(padded)
             assert await asking.receive_frame()
@@ -139,7 +139,7 @@ async def test_a_range_of_a_file_is_sent_over_tls(clock: MockClock) -> None:
         range_ = FileRange(file.lease(len(data)), 0, len(data))
         return ReadResponse(data=range_)  # type: ignore[arg-type]
 
-    async with asked(world, read) as (_, asking):
+    async with plane_with_client(world, read) as (_, asking):
         response = await asking.ask(ReadRequest(position=0, size=1), 0)
 
         assert bytes(response.data or b"") == data
@@ -160,15 +160,15 @@ async def test_the_principal_is_that_of_the_certificate_by_the_rules(clock: Mock
     for rules, name in names.items():
         tls = ListenerTls(server_identity(serving(client_auth="requested")), PrincipalRules(rules))
         async with running_plane(world, [whoami], listener=SSL, tls={"SSL": tls}) as plane:
-            known = await secured(
+            tls_user = await secured(
                 world, plane.endpoint, trusting(client(), endpoint_identification_algorithm="")
             )
-            unknown = await secured(world, plane.endpoint)
+            anonymous = await secured(world, plane.endpoint)
 
-            assert (await known.ask(EchoRequest(text="", number=0), 0)).text == name
-            assert (await unknown.ask(EchoRequest(text="", number=0), 0)).text == "User:ANONYMOUS"
-            known.close()
-            unknown.close()
+            assert (await tls_user.ask(EchoRequest(text="", number=0), 0)).text == name
+            assert (await anonymous.ask(EchoRequest(text="", number=0), 0)).text == "User:ANONYMOUS"
+            tls_user.close()
+            anonymous.close()
 
 
 async def test_a_client_without_a_certificate_is_refused_where_one_is_required(
@@ -328,7 +328,7 @@ async def test_bytes_after_a_failed_handshake_do_not_turn_the_close_into_a_reset
 
 
 async def test_the_answer_before_a_bad_frame_arrives_before_the_close(clock: MockClock) -> None:
-    async with asked(simulated_world()) as (_, asking):
+    async with plane_with_client(simulated_world()) as (_, asking):
         await asking.send(echoes(1) + b"\xff" * 8)
 
         assert await numbers(asking, 1) == [0]

@@ -108,11 +108,11 @@ async def test_the_idle_time_of_a_plane_is_the_time_in_which_its_tasks_wait() ->
         await client.ask(EchoRequest("x", 1), 0)
         budget, began = plane.budget, plane.budget.elapsed()
         idle_s, of_handlers_s = budget.idle_s, budget.handlers_idle_s
-        parked_s = [one.parked.sum_s for one in plane.plane.processors]
+        parked_s = [processor.parked.sum_s for processor in plane.plane.processors]
         await client.send(request_frame(WaitRequest(1), 0))
         with trio.move_on_after(0.3):
             await client.receive_frame()
-        sums_s = [one.parked.sum_s for one in plane.plane.processors]
+        sums_s = [processor.parked.sum_s for processor in plane.plane.processors]
         took_s = budget.elapsed() - began
 
         assert 0.5 * took_s < budget.idle_s - idle_s <= took_s

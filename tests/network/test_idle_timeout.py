@@ -1,4 +1,4 @@
-"""Who is idle, and who only waits for us."""
+"""Connections that are idle, and those that only wait for us."""
 
 from functools import partial
 

@@ -44,13 +44,18 @@ async def park(request: WaitRequest, context: Context) -> WaitResponse:
     return WaitResponse()
 
 
-def found(plane: RunningPlane) -> list[Request]:
-    return [one for one in requests_in_flight(plane.plane.processors) if one is not None]
+def current_requests(plane: RunningPlane) -> list[Request]:
+    return [
+        request for request in requests_in_flight(plane.plane.processors) if request is not None
+    ]
 
 
 def stages(plane: RunningPlane) -> list[tuple[Stage, str]]:
     waits, now = RequestWaits(busy_handlers(plane.plane), no_more_waits), trio.current_time()
-    return [(stage_of(request), wait_words(waits.of(request, now))) for request in found(plane)]
+    return [
+        (stage_of(request), wait_words(waits.of(request, now)))
+        for request in current_requests(plane)
+    ]
 
 
 async def test_requests_in_flight_show_handler_queued_and_waiting_for_room_stages(
@@ -73,7 +78,7 @@ async def test_requests_in_flight_show_handler_queued_and_waiting_for_room_stage
                 (Stage.QUEUED, free),
                 (Stage.ROOM, "room in the request channel: 1 of 1 are queued"),
             ]
-            assert [one.stamps.correlation for one in found(plane)] == [1, 1, 1]
+            assert [request.stamps.correlation for request in current_requests(plane)] == [1, 1, 1]
             await trio.sleep(1)
             assert stages(plane) == [(Stage.HANDLER, ""), (Stage.QUEUED, free)]
         assert stages(plane) == []
@@ -108,13 +113,13 @@ async def test_requests_in_flight_name_the_first_four_keys_of_a_delayed_operatio
 
     world = simulated_world()
     async with asked_plane(world, [delay]) as (plane, client):
-        for count, told in (
+        for count, detail in (
             (2, "a change in Test: t-0, t-1"),
             (6, "a change in Test: t-0, t-1, t-2, t-3 and 2 more"),
         ):
             await client.send(request_frame(WaitRequest(count), 0))
             await trio.sleep(1)
-            assert stages(plane) == [(Stage.PARKED, told)]
+            assert stages(plane) == [(Stage.PARKED, detail)]
             await client.receive_answer(WaitResponse, 0)
             assert stages(plane) == []
 
@@ -171,7 +176,7 @@ async def test_a_finished_request_releases_its_frame_and_its_connection_releases
     async with asked_plane(world, [park]) as (plane, client):
         await client.send(WAIT)
         await trio.sleep(0.5)
-        (request,) = found(plane)
+        (request,) = current_requests(plane)
         await client.receive_answer(WaitResponse, 0)
         assert request.connection.request is None
         assert request.waits_for is None
@@ -188,7 +193,7 @@ async def test_a_parked_request_is_no_longer_in_flight_after_its_peer_closes(
         async with connected(world, plane.endpoint) as client:
             await client.send(WAIT)
             await trio.sleep(0.5)
-            (request,) = found(plane)
+            (request,) = current_requests(plane)
         await trio.sleep(0.1)
 
         assert stages(plane) == []

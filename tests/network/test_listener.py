@@ -56,7 +56,7 @@ async def connections_of(plane: RunningPlane, number: int) -> list[ScriptedClien
 
 
 def names(listener: ServedListener) -> list[str]:
-    return [one.name.rpartition("-")[2] for one in listener.processors]
+    return [processor.name.rpartition("-")[2] for processor in listener.processors]
 
 
 async def test_a_bind_error_names_the_listener_and_its_address(
@@ -93,7 +93,7 @@ async def test_processors_added_by_a_resize_join_the_round_robin(autojump_clock:
         plane.plane.resize("PLAINTEXT", 3)
         clients += await connections_of(plane, 6)
 
-        assert [len(one.connections) for one in listener.processors] == [4, 2, 2]
+        assert [len(processor.connections) for processor in listener.processors] == [4, 2, 2]
         assert names(listener) == ["0", "1", "2"]
         for client in clients:
             client.close()
@@ -303,7 +303,7 @@ async def test_a_listener_accepts_only_after_the_previous_owner_of_its_socket_ha
         async with connected(plane.world, bound.address) as client:
             await client.send(request_frame(EchoRequest("x", 1), 0))
             await trio.sleep(1)
-            assert not any(one.connections for one in plane.plane.processors)
+            assert not any(processor.connections for processor in plane.plane.processors)
 
             before.set()
             assert (await client.receive_answer(EchoResponse, 0))[1].text == "x"

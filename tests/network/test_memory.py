@@ -1,7 +1,7 @@
 """A pool of memory, against a model: what is free, who waits, and for how long."""
 
 import pytest
-from attrs import define, field
+from attrs import define
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,8 +20,7 @@ class Clock:
 
 @define(eq=False)
 class Taker:
-    wanted: int
-    told: list[int] = field(factory=list)
+    needed_bytes: int
     has: bool = False
 
     def granted(self) -> None:
@@ -30,10 +29,10 @@ class Taker:
 
 def waiting(pool: MemoryPool, *sizes: int) -> tuple[list[Taker], list[int]]:
     """Takers that wait, and the order in which they are told."""
-    takers, told = [Taker(size) for size in sizes], list[int]()
+    takers, order = [Taker(size) for size in sizes], list[int]()
     for number, taker in enumerate(takers):
-        pool.wait(taker, lambda number=number: told.append(number))  # type: ignore[misc]
-    return takers, told
+        pool.wait(taker, lambda number=number: order.append(number))  # type: ignore[misc]
+    return takers, order
 
 
 def test_the_pool_grants_any_size_while_some_memory_is_free() -> None:
@@ -53,16 +52,16 @@ def test_the_pool_grants_any_size_while_some_memory_is_free() -> None:
 def test_returned_memory_is_granted_to_waiters_in_order() -> None:
     pool = MemoryPool(100, Clock())
     assert pool.take(100)
-    takers, told = waiting(pool, 1000, 1, 1)
+    takers, order = waiting(pool, 1000, 1, 1)
     pool.give(50)
-    assert told == [0]  # though all of it would do for the others
+    assert order == [0]  # though all of it would do for the others
     assert pool.free == -950
     pool.give(50)
-    assert told == [0]
+    assert order == [0]
 
     pool.give(1000)
 
-    assert told == [0, 1, 2]
+    assert order == [0, 1, 2]
     assert all(taker.has for taker in takers)
     assert pool.free == 98
 
@@ -80,13 +79,13 @@ def test_a_taker_does_not_overtake_waiters() -> None:
 def test_a_forgotten_waiter_is_not_granted_memory() -> None:
     pool = MemoryPool(10, Clock())
     assert pool.take(10)
-    takers, told = waiting(pool, 5, 5)
+    takers, order = waiting(pool, 5, 5)
     pool.forget(takers[0])
     pool.forget(takers[0])
 
     pool.give(10)
 
-    assert told == [1]
+    assert order == [1]
     assert not takers[0].has
 
 
@@ -148,12 +147,12 @@ def test_the_pool_behaves_as_a_simple_model_for_any_steps(
     pool = MemoryPool(size, Clock())
     held: list[int] = []
     line: list[Taker] = []
-    for takes, wanted, which in steps:
+    for takes, amount, which in steps:
         if takes:
-            taker = Taker(wanted)
-            if pool.take(wanted):
+            taker = Taker(amount)
+            if pool.take(amount):
                 assert not line
-                held.append(wanted)
+                held.append(amount)
             else:
                 pool.wait(taker, lambda: None)
                 line.append(taker)
@@ -164,7 +163,7 @@ def test_the_pool_behaves_as_a_simple_model_for_any_steps(
             while line and size - sum(held) > 0:
                 first = line.pop(0)
                 assert first.has
-                held.append(first.wanted)
+                held.append(first.needed_bytes)
 
         assert pool.free == size - sum(held)
         assert len(pool) == len(line)

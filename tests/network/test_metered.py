@@ -38,8 +38,8 @@ def put(framer: Framer, data: bytes) -> memoryview | None:
 
 
 def test_framers_are_metered_only_when_a_memory_pool_is_given() -> None:
-    made = framers(None, buffers(), MOST)
-    assert type(made()) is Framer
+    new_framer = framers(None, buffers(), MOST)
+    assert type(new_framer()) is Framer
 
     assert type(framers(MemoryPool(5, clock), buffers(), MOST)()) is MeteredFramer
 
@@ -122,16 +122,16 @@ def test_an_invalid_frame_size_takes_no_memory_from_the_pool(size: int) -> None:
 def test_a_framer_without_memory_waits_and_holds_only_the_four_size_bytes() -> None:
     pool, framer = metered(1)
     assert pool.take(1)
-    told: list[str] = []
+    calls: list[str] = []
     put(framer, FRAME[:4])
     with pytest.raises(MemoryFullError) as full:
         framer.room()
-    full.value.wait(lambda: told.append("told"))
+    full.value.wait(lambda: calls.append("told"))
     assert (framer.held, len(pool)) == (4, 1)
 
     pool.give(1)
 
-    assert told == ["told"]
+    assert calls == ["told"]
     assert pool.free == 1 - 10
     assert put(framer, FRAME[4:]) == b"0123456789"
     framer.done()

@@ -16,8 +16,8 @@ from trio_kafka.world.simulated import SimulatedWorld
 
 async def pair(world: SimulatedWorld) -> tuple[Socket, Socket]:
     listener = await world.network.listen("127.0.0.1", 0)
-    one = await world.network.connect("127.0.0.1", listener.address.port)
-    return one, await listener.accept()
+    near = await world.network.connect("127.0.0.1", listener.address.port)
+    return near, await listener.accept()
 
 
 def received(socket: Socket) -> bytes:
@@ -43,10 +43,10 @@ async def test_bytes_and_file_ranges_are_sent_in_order(
     lease = file.lease(10)
     out = Outgoing((), [b"head", FileRange(lease, 2, 5), b"", b"tail"])
 
-    assert out.left == 13
+    assert out.unsent_bytes == 13
     assert out.flush(near) is Progress.DONE
     assert await drained(far) == b"head23456tail"
-    assert (out.left, out.taken) == (0, 13)
+    assert (out.unsent_bytes, out.taken) == (0, 13)
     near.close()
     far.close()
 
@@ -89,17 +89,17 @@ async def test_one_flush_encodes_one_piece_of_a_streamed_response(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     near, far = await pair(simulated_world())
-    made: list[int] = []
+    numbers: list[int] = []
 
     def pieces() -> Iterator[bytes]:
         for number in range(10):
-            made.append(number)
+            numbers.append(number)
             yield bytes([number])
 
     out = Outgoing((), [b"head", StreamedBody(pieces(), 10)])
     for turn in range(10):
         assert out.flush(near) is Progress.SHARE_USED
-        assert len(made) == turn + 1
+        assert len(numbers) == turn + 1
 
     assert out.flush(near) is Progress.DONE
     assert await drained(far) == b"head" + bytes(range(10))
@@ -111,18 +111,18 @@ async def test_a_full_socket_stops_the_encoding_of_a_streamed_response(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     near, far = await pair(simulated_world())
-    made: list[int] = []
+    numbers: list[int] = []
 
     def pieces() -> Iterator[bytes]:
         for number in range(10):
-            made.append(number)
+            numbers.append(number)
             yield bytes([number]) * 100_000
 
     out = Outgoing((), [b"head", StreamedBody(pieces(), 1_000_000)])
-    assert out.left == 1_000_004
+    assert out.unsent_bytes == 1_000_004
     while out.flush(near) is Progress.SHARE_USED:
         pass
-    at_rest = len(made)
+    at_rest = len(numbers)
     got = await drained(far)
     assert at_rest < 10, "the socket takes no more"
     while out.flush(near) is not Progress.DONE:
@@ -162,7 +162,7 @@ async def test_a_truncated_file_is_an_error_and_its_lease_is_released(
         out.flush(near)
     out.release()
     out.release()
-    assert out.left == 0
+    assert out.unsent_bytes == 0
     near.close()
     far.close()
 
@@ -191,6 +191,6 @@ async def test_a_lease_is_released_once_when_its_last_byte_is_sent_or_the_respon
     waiting.release()
     release([b"x", unsent])
 
-    assert [one.released for one in (sent, empty, kept, unsent)] == [1, 1, 1, 1]
+    assert [lease.released for lease in (sent, empty, kept, unsent)] == [1, 1, 1, 1]
     near.close()
     far.close()

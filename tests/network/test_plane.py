@@ -52,7 +52,7 @@ async def test_api_versions_is_answered_over_real_sockets() -> None:
     async with asked_plane(world, [api_versions]) as (_, client):
         answer = await client.ask(ApiVersionsRequest("trio", "1"), 3)
         assert answer.error_code == 0
-        assert [one.api_key for one in answer.api_keys] == [18]
+        assert [api_key.api_key for api_key in answer.api_keys] == [18]
 
 
 async def test_a_thousand_pipelined_requests_over_real_sockets_keep_their_order() -> None:
@@ -78,7 +78,11 @@ async def test_fifty_announced_frames_of_90_megabytes_use_memory_only_for_bytes_
         head = struct.pack(">ihhi", 90_000_000, 10100, 0, 1)
         for client in clients:
             await client.send(head + bytes(100_000))
-        await until(lambda: sum(one.framer.held > 90_000_000 for one in plane.connections) == 50)
+        await until(
+            lambda: (
+                sum(connection.framer.held > 90_000_000 for connection in plane.connections) == 50
+            )
+        )
         await trio.sleep(0.01)
 
         assert resident() - before < 2 * 50 * 100_000 + (8 << 20)
@@ -99,7 +103,9 @@ async def test_200_clients_that_never_read_use_little_memory_and_delay_no_other_
         ask = request_frame(EchoRequest("x", 1), 0)
         for client in clients:
             client.socket.send(ask * 60)
-        await until(lambda: sum(one.out is not None for one in plane.connections) > 150)
+        await until(
+            lambda: sum(connection.out is not None for connection in plane.connections) > 150
+        )
 
         async with connected(world, plane.endpoint) as other:
             assert (await other.ask(EchoRequest("x", 1), 0)).number == 1
@@ -126,12 +132,12 @@ async def test_a_file_deleted_during_sending_arrives_whole_over_real_sockets(
     settings = ListenerSettings(processors=1, send_buffer=32768, largest_buffer=0)
     async with asked_plane(world, [read], listener=settings) as (plane, client):
         await client.send(request_frame(ReadRequest(256, len(data) - 256), 0))
-        await until(lambda: any(one.out is not None for one in plane.connections))
+        await until(lambda: any(connection.out is not None for connection in plane.connections))
         await directory.unlink("log")
         file.close()
 
         assert (await client.receive_frame())[8:] == data[256:]
-        await until(lambda: all(one.out is None for one in plane.connections))
+        await until(lambda: all(connection.out is None for connection in plane.connections))
 
 
 def parking(gate: trio.Event) -> Any:
@@ -349,20 +355,20 @@ async def test_serve_pending_serves_one_pending_request_and_leaves_the_rest_to_t
     monkeypatch.setattr("trio_kafka.network.reader._SERVE_PENDING_S", 0.0)  # one item at a time
     world = RealWorld()  # a loopback delivers at once, which no simulated network does
     async with (
-        asked_plane(world, [echo]) as (plane, one),
-        connected(world, plane.endpoint) as other,
+        asked_plane(world, [echo]) as (plane, first),
+        connected(world, plane.endpoint) as second,
     ):
-        for client in one, other:
+        for client in first, second:
             await client.ask(EchoRequest("x", 0), 0)
         await wait_all_tasks_blocked()
         assert not plane.plane.serve_pending()
         served = plane.processor.figures()["served"]
-        for client in one, other:
+        for client in first, second:
             client.socket.send(request_frame(EchoRequest("x", 1), 0))
 
         assert plane.plane.serve_pending()
         assert plane.processor.figures()["served"] == int(str(served)) + 1
-        for client in one, other:
+        for client in first, second:
             assert (await client.receive_answer(EchoResponse, 0))[1].number == 1
 
 
@@ -380,13 +386,13 @@ async def test_serve_pending_does_nothing_while_the_reader_of_the_plane_runs(
     planes: list[RunningPlane] = []
     world = simulated_world()
     async with (
-        asked_plane(world, [asking]) as (plane, one),
-        connected(world, plane.endpoint) as other,
+        asked_plane(world, [asking]) as (plane, first),
+        connected(world, plane.endpoint) as second,
     ):
         planes.append(plane)
-        for client in one, other:
+        for client in first, second:
             client.socket.send(request_frame(EchoRequest("x", 1), 0))
-        for client in one, other:
+        for client in first, second:
             await client.receive_answer(EchoResponse, 0)
 
     assert seen == [False, False]

@@ -1,4 +1,4 @@
-"""What becomes of bytes, answers and peers at a processor; on the simulated world."""
+"""Bytes, answers and peers at a processor; on the simulated world."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -253,7 +253,7 @@ async def test_the_lease_of_an_interrupted_response_is_released_once(
     world = simulated_world()
     released: list[bool] = []
 
-    class Told(FileRange):
+    class RecordingRange(FileRange):
         def release(self) -> None:
             released.append(True)
             super().release()
@@ -263,7 +263,7 @@ async def test_the_lease_of_an_interrupted_response_is_released_once(
 
     @api(ReadRequest)
     def read(request: ReadRequest, context: Context) -> ReadResponse:
-        return ReadResponse(Told(file.lease(1 << 20), 0, 1 << 20))  # type: ignore[arg-type]
+        return ReadResponse(RecordingRange(file.lease(1 << 20), 0, 1 << 20))  # type: ignore[arg-type]
 
     async with running_plane(world, [read], listener=TIGHT) as plane:
         client = await connect(world.network, plane.endpoint)
@@ -284,7 +284,7 @@ async def test_the_lease_of_an_interrupted_response_is_released_once(
 
 
 def stuck(plane: RunningPlane) -> int:
-    return sum(one.muted & MuteReason.CHANNEL_FULL > 0 for one in plane.connections)
+    return sum(connection.muted & MuteReason.CHANNEL_FULL > 0 for connection in plane.connections)
 
 
 async def test_no_request_is_lost_while_the_request_channel_is_full(
@@ -403,7 +403,7 @@ async def test_the_parked_request_of_a_closed_client_is_dropped_from_the_purgato
             client.close()
         await trio.sleep(1)
         assert plane.purgatory.waiting == 20
-        assert all(one.framer.held == 0 for one in plane.connections)
+        assert all(connection.framer.held == 0 for connection in plane.connections)
 
         plane.purgatory.mark("event")
         for client in clients[20:40]:

@@ -154,9 +154,9 @@ async def test_requests_received_together_show_as_queued_until_their_turn(
 
     @api(EchoRequest)
     def looking(request: EchoRequest, context: Context) -> EchoResponse:
-        others = [one for one in requests_in_flight([plane.processor]) if one is not None]
+        others = [entry for entry in requests_in_flight([plane.processor]) if entry is not None]
         seen.append(
-            (len(plane.processor.reader.receiver.received), [stage_of(one) for one in others])
+            (len(plane.processor.reader.receiver.received), [stage_of(other) for other in others])
         )
         return EchoResponse(text=request.text, number=request.number)
 
@@ -216,11 +216,11 @@ async def test_a_connection_closed_while_its_request_waits_for_a_turn_releases_i
 async def test_stopping_the_processor_releases_buffers_of_requests_waiting_for_their_turn(
     autojump_clock: MockClock,
 ) -> None:
-    left: list[int] = []
+    lengths: list[int] = []
 
     @api(EchoRequest)
     def stopping(request: EchoRequest, context: Context) -> EchoResponse:
-        left.append(len(plane.processor.reader.receiver.received))
+        lengths.append(len(plane.processor.reader.receiver.received))
         plane.nursery.cancel_scope.cancel()
         return EchoResponse(text=request.text, number=request.number)
 
@@ -230,7 +230,7 @@ async def test_stopping_the_processor_releases_buffers_of_requests_waiting_for_t
         await three_at_once(world, plane, autojump_clock, "x" * 2000)  # not copied
         await trio.sleep_forever()
 
-    assert left == [2]
+    assert lengths == [2]
     assert plane.buffers_out == 0
 
 
@@ -258,4 +258,6 @@ async def test_the_waiting_time_of_requests_received_together_includes_earlier_h
         for client in clients:
             client.close()
 
-    assert [round(one, 3) >= 0.002 * number for number, one in enumerate(waited_s)] == [True] * 3
+    assert [round(wait_s, 3) >= 0.002 * number for number, wait_s in enumerate(waited_s)] == [
+        True
+    ] * 3

@@ -84,7 +84,7 @@ async def test_the_log_says_when_a_client_closed_within_a_frame(
         client.close()
         await until(lambda: not plane.connections)
 
-    (record,) = [one for one in caplog.records if one.getMessage() == "connection closed"]
+    (record,) = [entry for entry in caplog.records if entry.getMessage() == "connection closed"]
     assert record.fields["reason"] == CloseReason.LEFT  # type: ignore[attr-defined]
     assert record.fields["detail"] == "within a frame"  # type: ignore[attr-defined]
 
@@ -114,7 +114,7 @@ async def test_another_client_is_served_while_a_giant_frame_is_received(
             assert await numbers(giant, 1) == [1]
         assert max(sizes) > 3_000_000
         await wait_all_tasks_blocked()
-        assert all(one.framer.held == 0 for one in plane.connections)
+        assert all(connection.framer.held == 0 for connection in plane.connections)
 
 
 async def test_the_end_of_the_stream_within_a_large_frame_closes_after_the_request_in_flight(

@@ -52,7 +52,7 @@ async def promise(client: ScriptedClient, data: bytes) -> bytes:
 
 
 def muted(plane: RunningPlane) -> int:
-    return sum(bool(one.muted & MuteReason.MEMORY) for one in plane.connections)
+    return sum(bool(connection.muted & MuteReason.MEMORY) for connection in plane.connections)
 
 
 async def test_a_plane_has_no_memory_pool_by_default(autojump_clock: MockClock) -> None:
@@ -79,8 +79,8 @@ async def test_many_large_requests_are_served_one_at_a_time_by_a_tiny_memory_poo
             client.close()
 
 
-async def expect(client: ScriptedClient, wanted: list[int]) -> None:
-    assert [await number(client) for _ in wanted] == wanted
+async def expect(client: ScriptedClient, numbers: list[int]) -> None:
+    assert [await number(client) for _ in numbers] == numbers
 
 
 async def test_requests_waiting_for_memory_are_read_in_order_of_arrival(

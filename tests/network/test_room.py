@@ -23,7 +23,7 @@ GROWING: Final = ListenerSettings(
 
 
 def room(plane: RunningPlane) -> tuple[object, object]:
-    """What the tree says of the only connection, which is what its socket was told."""
+    """Buffer sizes of the only connection in the tree; they are those of its socket."""
     (connection,) = plane.connections
     socket: Any = connection.socket
     assert isinstance(socket, MemorySocket)
@@ -79,7 +79,7 @@ async def test_a_large_encoded_response_does_not_enlarge_the_send_buffer(
     world = simulated_world()
     async with asked_plane(world, [much], listener=GROWING) as (plane, client):
         await client.send(echoes(1))
-        await until(lambda: any(one.out is not None for one in plane.connections))
+        await until(lambda: any(connection.out is not None for connection in plane.connections))
 
         assert len(await client.receive_frame()) > 400_000
         assert room(plane) == (20_000, 10_000)

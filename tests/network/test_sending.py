@@ -88,7 +88,7 @@ async def test_a_large_response_is_sent_before_the_next_request_is_served(
 WIDE: Final = 50_000  # topics of an answer of 10 MB
 
 
-def wide_answer(lengths: dict[int, int], made: list[int]) -> Any:
+def wide_answer(lengths: dict[int, int], positions: list[int]) -> Any:
     """Handler of an answer that is encoded while it is sent. lengths: of names,
     by encoding."""
 
@@ -97,8 +97,8 @@ def wide_answer(lengths: dict[int, int], made: list[int]) -> Any:
         del request, context
 
         def make(at: int) -> MetadataResponseTopic:
-            made.append(at)
-            return MetadataResponseTopic(name="x" * lengths[(len(made) - 1) // WIDE])
+            positions.append(at)
+            return MetadataResponseTopic(name="x" * lengths[(len(positions) - 1) // WIDE])
 
         return MetadataResponse(topics=lazily(range(WIDE), make))
 
@@ -108,17 +108,17 @@ def wide_answer(lengths: dict[int, int], made: list[int]) -> Any:
 async def test_a_very_large_response_is_encoded_as_the_client_reads(
     autojump_clock: MockClock,
 ) -> None:
-    made: list[int] = []
+    positions: list[int] = []
     world = simulated_world()
-    async with running_plane(world, [wide_answer({0: 200, 1: 200}, made)]) as plane:
+    async with running_plane(world, [wide_answer({0: 200, 1: 200}, positions)]) as plane:
         client = await connect(world.network, plane.endpoint)
         await client.send(request_frame(MetadataRequest(), 12))
         await trio.sleep(10)
-        ahead = len(made) - WIDE
+        ahead = len(positions) - WIDE
         answer = await client.receive_frame()
 
     assert ahead < WIDE / 10, "a part of it is made for a client that reads nothing"
-    assert len(made) == 2 * WIDE
+    assert len(positions) == 2 * WIDE
     response, _ = decoder(MetadataResponse, 12)(answer, 5)
     assert [len(topic.name or "") for topic in response.topics] == [200] * WIDE
 

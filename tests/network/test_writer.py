@@ -46,8 +46,8 @@ async def test_a_response_that_used_its_share_is_queued_once_for_many_write_even
     autojump_clock: MockClock,
 ) -> None:
     async with roomy_plane(6 << 20) as (plane, client, files):
-        asked = request_frame(ReadRequest(0, 6 << 20), 0)
-        await client.send(asked)
+        frame = request_frame(ReadRequest(0, 6 << 20), 0)
+        await client.send(frame)
         assert len(await client.receive_frame()) == (6 << 20) + 8
         assert plane.processor.responses.items == 5
 
@@ -91,7 +91,7 @@ async def test_responses_queued_when_the_processor_stops_release_their_leases(
 ) -> None:
     released: list[bool] = []
 
-    class Told(FileRange):
+    class RecordingRange(FileRange):
         def release(self) -> None:
             released.append(True)
             super().release()
@@ -104,7 +104,7 @@ async def test_responses_queued_when_the_processor_stops_release_their_leases(
         await wait_all_tasks_blocked()
         for _ in range(3):
             lease = files.file.lease(1024)
-            bare_request(0, connection).respond([Told(lease, 0, 1024)])
+            bare_request(0, connection).respond([RecordingRange(lease, 0, 1024)])
         plane.nursery.cancel_scope.cancel()
 
     assert len(released) == 3
@@ -142,5 +142,5 @@ async def test_a_reset_while_throttled_closes_at_once(
 
         assert not plane.connections
         assert plane.closed(CloseReason.GONE) == 1
-        (record,) = [one for one in caplog.records if one.message == "connection closed"]
+        (record,) = [entry for entry in caplog.records if entry.message == "connection closed"]
         assert record.levelno == logging.DEBUG  # a client's own affair

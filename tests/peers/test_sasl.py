@@ -25,8 +25,8 @@ def authenticator(*names: str, iterations: int = 4096, session_ms: int = 0) -> A
     def scram(name: str) -> ScramServer:
         mechanism = BY_NAME[name]
         salted = salted_password(mechanism, "secret", salt=b"s", iterations=iterations)
-        known = credential_of(mechanism, salted, salt=b"s", iterations=iterations)
-        find = {"ann": known}.get
+        credential = credential_of(mechanism, salted, salt=b"s", iterations=iterations)
+        find = {"ann": credential}.get
         return ScramServer(mechanism=mechanism, credential=find, nonce="server", secret=b"x")
 
     mechanisms = {
@@ -44,8 +44,8 @@ def authenticator(*names: str, iterations: int = 4096, session_ms: int = 0) -> A
 
 def run(served: Authenticator, mechanism: str, password: str = "secret") -> tuple[float, int]:
     """For how long the session is valid, and how often there was work for a thread."""
-    known = Credentials(mechanism=mechanism, username="ann", password=password)
-    handshake = log_in(known, os.urandom)
+    credentials = Credentials(mechanism=mechanism, username="ann", password=password)
+    handshake = log_in(credentials, os.urandom)
     works = 0
     try:
         step = next(handshake)
@@ -95,7 +95,7 @@ def test_a_wrong_password_is_an_error_that_does_not_show_it(mechanism: str) -> N
 def test_a_mechanism_that_the_broker_lacks_is_an_error_with_those_that_it_has() -> None:
     with pytest.raises(
         KafkaError, match="does not enable PLAIN; it enables: SCRAM-SHA-256"
-    ) as told:
+    ) as caught:
         run(authenticator("SCRAM-SHA-256"), "PLAIN")
 
-    assert told.value.code is ErrorCode.UNSUPPORTED_SASL_MECHANISM
+    assert caught.value.code is ErrorCode.UNSUPPORTED_SASL_MECHANISM

@@ -22,7 +22,7 @@ SERVED = {3: (0, 12), 17: (0, 1), 18: (0, 4), 36: (0, 2), 10100: (0, 1)}
 
 
 def receive(session: Session, response: object, version: int, now: float = 0.0) -> Progress:
-    """What the session makes of the response to its oldest request, received at once."""
+    """Progress of the session by the response to its oldest request, received at once."""
     oldest = session.in_flight.oldest
     assert oldest is not None
     assert oldest.version == version or isinstance(response, ApiVersionsResponse)

@@ -36,7 +36,7 @@ GREETER = '''
         mark: str = string("!", "What ends a greeting.")
 
     class State:
-        """What a generation keeps."""
+        """State of a generation."""
 
     @api(GreetRequest)
     async def greet(request: GreetRequest, context: Context) -> GreetResponse:

@@ -70,9 +70,9 @@ async def context_of_one(
 
     @plugin("one", order=3)
     @asynccontextmanager
-    async def one(context: Any) -> AsyncIterator[None]:
+    async def plugin_one(context: Any) -> AsyncIterator[None]:
         kept.append(context)
         yield
 
-    async with served_broker(simulated_world(), settings, plugins=[one]) as served:
+    async with served_broker(simulated_world(), settings, plugins=[plugin_one]) as served:
         yield kept[0], served

@@ -76,13 +76,13 @@ async def join(served: ServedBroker, assignor: str | None = "mine") -> Any:
 
 
 @pytest.mark.parametrize("assignor", [Mine(), Slow()], ids=["at once", "in steps"])
-@pytest.mark.parametrize("asked", ["mine", None])
+@pytest.mark.parametrize("name", ["mine", None])
 async def test_the_assignor_of_a_plugin_assigns_partitions_at_once_or_in_steps(
-    autojump_clock: MockClock, assignor: Mine, asked: str | None
+    autojump_clock: MockClock, assignor: Mine, name: str | None
 ) -> None:
     world = simulated_world()
     async with served_broker(world, SETTINGS, plugins=[bringing(assignor)]) as served:
-        answer = await join(served, asked)
+        answer = await join(served, name)
 
         assert answer.error_code == 0
         assert [partition.partitions for partition in answer.assignment.topic_partitions] == [[2]]

@@ -34,13 +34,13 @@ async def test_a_changed_batch_keeps_its_producer_and_its_offsets(
         records, 40, 5, codec=codec, producer_id=9, producer_epoch=2, base_sequence=17
     )
 
-    made = await changed(data)
+    result = await changed(data)
 
-    before, after = read_header(data), read_header(made)
-    check_crc(made, 0, after)
+    before, after = read_header(data), read_header(result)
+    check_crc(result, 0, after)
     for name in ("base_offset", "producer_id", "producer_epoch", "base_sequence", "attributes"):
         assert getattr(before, name) == getattr(after, name)
-    assert [record.value for record in read_records(made, 0, after)] == [
+    assert [record.value for record in read_records(result, 0, after)] == [
         b"A%d" % n for n in range(count)
     ]
 
@@ -54,10 +54,10 @@ async def test_control_batches_and_unchanged_batches_keep_their_bytes(
     other = encode_batch([Record(timestamp=1, value=b"A")], codec=Codec.GZIP)
     lower = encode_batch([Record(timestamp=1, value=b"a")])
 
-    made = bytes(await changed(marker + other + lower))
+    result = bytes(await changed(marker + other + lower))
 
-    assert made.startswith(marker + other)
-    assert made[len(marker + other) :] == encode_batch([Record(timestamp=1, value=b"A")])
+    assert result.startswith(marker + other)
+    assert result[len(marker + other) :] == encode_batch([Record(timestamp=1, value=b"A")])
 
 
 async def test_without_a_change_the_same_object_is_returned(autojump_clock: MockClock) -> None:

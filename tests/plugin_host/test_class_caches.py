@@ -51,9 +51,9 @@ def test_find_typing_caches_finds_every_cache_that_typing_registers() -> None:
     """The private list is only read here: to see that nothing of it is missed."""
     registered = typing._cleanups  # type: ignore[attr-defined]
 
-    known = {id(cache) for cache in find_typing_caches()}
+    ids = {id(cache) for cache in find_typing_caches()}
     assert registered
-    assert [clear for clear in registered if id(clear.__self__) not in known] == []
+    assert [clear for clear in registered if id(clear.__self__) not in ids] == []
 
 
 def test_cleared_typing_caches_are_filled_again() -> None:

@@ -1,4 +1,4 @@
-"""What a plugin gives is there while it is ready, and gone when it goes."""
+"""Contributions of a plugin are there while it is ready, and gone when it goes."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -25,7 +25,7 @@ from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world
 
 
-def made(give: Callable[[Any], None], **named: Any) -> Plugin:
+def new_giver(give: Callable[[Any], None], **named: Any) -> Plugin:
     @plugin("giver", **named)
     @asynccontextmanager
     async def giver(context: Any) -> AsyncIterator[None]:
@@ -62,8 +62,8 @@ def everything(context: Any) -> None:
     context.add_group_assignor(Nothing())
     context.before(EchoRequest, lambda request, _: None)
     context.after(None, lambda request, response, _: None)
-    context.add_create_topic_policy(lambda wanted, principal: None)
-    context.add_alter_config_policy(lambda wanted, principal: None)
+    context.add_create_topic_policy(lambda topic, principal: None)
+    context.add_alter_config_policy(lambda change, principal: None)
 
 
 def counts(served: ServedBroker) -> dict[str, int]:
@@ -82,13 +82,13 @@ def counts(served: ServedBroker) -> dict[str, int]:
 async def test_all_contributions_of_a_plugin_are_removed_when_the_plugin_fails(
     autojump_clock: MockClock,
 ) -> None:
-    plugins = [made(everything), echo]
+    plugins = [new_giver(everything), echo]
     async with served_broker(simulated_world(), plugins=plugins) as served:
         there = counts(served)
         names = served.broker.plugins.find("giver").contributions
         served.broker.plugins.find("giver").current.fail("enough")
         await trio.sleep(1)
-        left = counts(served)
+        remaining = counts(served)
         answered = await served.ask(EchoRequest("a"))
 
     assert there == {
@@ -110,7 +110,7 @@ async def test_all_contributions_of_a_plugin_are_removed_when_the_plugin_fails(
         "reporter:PluginContext",
         "assignor:nothing",
     ]
-    assert set(left.values()) == {0}
+    assert set(remaining.values()) == {0}
     assert answered.text == "a"
 
 
@@ -121,7 +121,7 @@ async def test_a_plugin_that_fails_to_start_adds_no_contributions(
         everything(context)
         context.add_api(answer)  # the key is echo's
 
-    plugins = [made(give, order=200), echo]
+    plugins = [new_giver(give, order=200), echo]
     async with served_broker(simulated_world(), plugins=plugins) as served:
         assert served.broker.plugins.find("giver").state is State.FAILED
         assert set(counts(served).values()) == {0}
@@ -141,7 +141,7 @@ async def test_apis_of_a_plugin_are_removed_when_its_mount_is_refused(
         context.mount("/given", app)
         yield
 
-    async with served_broker(simulated_world(), plugins=[made(first), second]) as served:
+    async with served_broker(simulated_world(), plugins=[new_giver(first), second]) as served:
         listed = {key.api_key for key in (await served.ask(ApiVersionsRequest(), 0)).api_keys}
         assert served.broker.plugins.find("second").state is State.FAILED
         assert EchoRequest.__message__.key not in listed
@@ -155,7 +155,7 @@ async def test_all_contributions_are_removed_when_an_interceptor_is_invalid(
         everything(context)
         context.around(EchoRequest, lambda request, context, forward: None)  # not async
 
-    async with served_broker(simulated_world(), plugins=[made(give)]) as served:
+    async with served_broker(simulated_world(), plugins=[new_giver(give)]) as served:
         listed = {key.api_key for key in (await served.ask(ApiVersionsRequest(), 0)).api_keys}
         assert served.broker.plugins.find("giver").state is State.FAILED
         assert set(counts(served).values()) == {0}
@@ -170,7 +170,7 @@ async def test_all_contributions_are_removed_when_an_assignor_name_is_taken(
         everything(context)
         context.add_group_assignor(Nothing("range"))
 
-    async with served_broker(simulated_world(), plugins=[made(give)]) as served:
+    async with served_broker(simulated_world(), plugins=[new_giver(give)]) as served:
         listed = {key.api_key for key in (await served.ask(ApiVersionsRequest(), 0)).api_keys}
         assert served.broker.plugins.find("giver").state is State.FAILED
         assert set(counts(served).values()) == {0}
@@ -181,7 +181,7 @@ async def test_contributions_added_after_the_start_take_effect_at_once(
     autojump_clock: MockClock,
 ) -> None:
     kept: list[Any] = []
-    async with served_broker(simulated_world(), plugins=[made(kept.append)]) as served:
+    async with served_broker(simulated_world(), plugins=[new_giver(kept.append)]) as served:
         [context] = kept
         context.add_api(answer)
         everything(context)
@@ -218,7 +218,7 @@ async def test_before_and_around_interceptors_of_a_plugin_are_called_and_can_ref
         context.before(EchoRequest, before)
         context.around(EchoRequest, around)
 
-    async with served_broker(simulated_world(), plugins=[made(give), echo]) as served:
+    async with served_broker(simulated_world(), plugins=[new_giver(give), echo]) as served:
         good = await served.ask(EchoRequest("yes"))
         bad = await served.ask(EchoRequest("no"))
 
@@ -233,7 +233,7 @@ async def test_api_versions_are_narrowed_to_the_versions_declared_by_an_intercep
     def give(context: Any) -> None:
         context.before(EchoRequest, lambda request, _: None)
 
-    plugins = [made(give, apis={EchoRequest: (1, 1)}), echo]
+    plugins = [new_giver(give, apis={EchoRequest: (1, 1)}), echo]
     async with served_broker(simulated_world(), plugins=plugins) as served:
         answered = await served.ask(ApiVersionsRequest(), 0)
 
@@ -252,7 +252,7 @@ async def test_a_plugin_can_remove_its_interceptors_while_the_plugin_runs(
         early = context.intercept("before", EchoRequest, lambda request, _: calls.append("early"))
         kept.append(early)
 
-    async with served_broker(simulated_world(), plugins=[made(give), echo]) as served:
+    async with served_broker(simulated_world(), plugins=[new_giver(give), echo]) as served:
         context, early = kept
         late = context.intercept("before", EchoRequest, lambda request, _: calls.append("late"))
         await served.ask(EchoRequest(text="a"))
@@ -276,5 +276,5 @@ async def test_an_interceptor_removed_before_the_plugin_is_ready_is_never_added(
     def give(context: Any) -> None:
         context.stop_intercepting(context.intercept("before", None, lambda request, _: None))
 
-    async with served_broker(simulated_world(), plugins=[made(give)]) as served:
+    async with served_broker(simulated_world(), plugins=[new_giver(give)]) as served:
         assert counts(served)["interceptors"] == 0

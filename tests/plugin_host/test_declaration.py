@@ -19,15 +19,15 @@ async def run(context: Any) -> Any:
 
 
 def test_a_plugin_has_the_declared_name_order_policy_and_limits() -> None:
-    made = plugin("p", order=7, policy="fatal", limit=2, apis={FetchRequest: (4, 18), 0: (3, 9)})(
+    result = plugin("p", order=7, policy="fatal", limit=2, apis={FetchRequest: (4, 18), 0: (3, 9)})(
         run
     )
 
-    assert (made.name, made.order, made.policy, made.limit) == ("p", 7, "fatal", 2)
-    assert made.doc.startswith("Does something.")
-    assert made.apis == {1: (4, 18), 0: (3, 9)}
-    assert made.settings is NoSettings
-    assert made.module == __name__
+    assert (result.name, result.order, result.policy, result.limit) == ("p", 7, "fatal", 2)
+    assert result.doc.startswith("Does something.")
+    assert result.apis == {1: (4, 18), 0: (3, 9)}
+    assert result.settings is NoSettings
+    assert result.module == __name__
 
 
 @pytest.mark.parametrize("name", ["", "P", "a.b", "1a", "a b", "é"])

@@ -13,7 +13,7 @@ TWO = """
 
     @plugin("one")
     @asynccontextmanager
-    async def one(context):
+    async def plugin_one(context):
         yield
 
     @plugin("other")
@@ -29,7 +29,7 @@ TWO = """
 def origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Origin:
     monkeypatch.syspath_prepend(str(tmp_path))
     write(tmp_path, "two", {"two.py": TWO}, {"two": "two"})
-    [result] = [one for one in installed() if one.name == "two"]
+    [result] = [candidate for candidate in installed() if candidate.name == "two"]
     return result
 
 
@@ -84,7 +84,7 @@ def test_plugins_given_as_objects_are_imported_only_by_a_reload() -> None:
 
     assert first == [echo]
     assert none is None
-    assert [one.name for one in again] == ["echo"]
+    assert [plugin.name for plugin in again] == ["echo"]
     assert again[0] is not echo
     assert imported is not None
     imported.release()

@@ -30,16 +30,16 @@ def test_an_error_is_described_in_one_line(error: BaseException, text: str) -> N
 
 
 async def test_an_unrequested_cancelled_exception_is_described() -> None:
-    told: list[str] = []
+    descriptions: list[str] = []
     with trio.CancelScope() as scope:
         scope.cancel()
         try:
             await trio.sleep_forever()
         except trio.Cancelled as error:
-            told.append(describe(error))
+            descriptions.append(describe(error))
             raise
 
-    assert told == ["it raised a Cancelled that nothing requested"]
+    assert descriptions == ["it raised a Cancelled that nothing requested"]
 
 
 async def test_start_and_stop_of_a_plugin_are_logged_at_info_once_each(

@@ -98,7 +98,7 @@ async def test_groups_and_topics_that_the_principal_may_not_describe_are_left_ou
 
     assert [(group.group_id, group.lag) for group in groups] == [("b", 3), ("a", 1)]
     assert {lag.topic for group in groups for lag in group.partitions} == {"t"}
-    assert rule.asked == {
+    assert rule.decisions == {
         (Operation.DESCRIBE, ResourceType.GROUP),
         (Operation.DESCRIBE, ResourceType.TOPIC),
     }

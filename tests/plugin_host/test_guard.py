@@ -1,4 +1,4 @@
-"""What stands between a plugin's handlers and the broker: deadlines, limits, what is in hand."""
+"""Guard between a plugin's handlers and the broker: deadlines, limits, requests in flight."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -24,11 +24,11 @@ from trio_kafka.testing.simulation import simulated_world
 def serving(handler: Callable[..., Any], **named: Any) -> Plugin:
     @plugin("one", **named)
     @asynccontextmanager
-    async def one(context: Any) -> AsyncIterator[None]:
+    async def plugin_one(context: Any) -> AsyncIterator[None]:
         context.add_api(handler)
         yield
 
-    return one
+    return plugin_one
 
 
 @api(EchoRequest)
@@ -121,7 +121,7 @@ def parking(
 
     @plugin("one")
     @asynccontextmanager
-    async def one(context: Any) -> AsyncIterator[None]:
+    async def plugin_one(context: Any) -> AsyncIterator[None]:
         timers = Timers(context.node)
         purgatory = Purgatory("Parked", timers, context.node)
         context.nursery.start_soon(timers.run)
@@ -141,7 +141,7 @@ def parking(
         context.add_api(park)
         yield
 
-    return one
+    return plugin_one
 
 
 @pytest.mark.parametrize("after_steps", [False, True])
@@ -224,11 +224,11 @@ async def test_an_http_request_of_a_mounted_app_counts_as_in_flight_until_answer
 
     @plugin("one")
     @asynccontextmanager
-    async def one(context: Any) -> AsyncIterator[None]:
+    async def plugin_one(context: Any) -> AsyncIterator[None]:
         context.mount("/one", app)
         yield
 
-    async with served_broker(simulated_world(), plugins=[one]) as served:
+    async with served_broker(simulated_world(), plugins=[plugin_one]) as served:
         host = served.broker.plugins
         mount, generation = host.dependencies.mounts.find("/one"), host.find("one").current
         assert mount is not None

@@ -28,7 +28,7 @@ DESIGN = (ROOT / "docs" / "design" / "plugins.md").read_text()
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def made() -> Plugin:
+def guide_plugin() -> Plugin:
     block = BLOCK.findall(PAGE)[0]
     names: dict[str, Any] = {"__name__": "keeper"}
     exec(block, names)
@@ -38,7 +38,7 @@ def made() -> Plugin:
 
 async def test_the_plugin_of_the_writing_guide_runs(autojump_clock: MockClock) -> None:
     settings = {"plugin.keeper.place": "there", "plugin.keeper.token": "secret"}
-    async with served_broker(simulated_world(), settings, plugins=[made()]) as served:
+    async with served_broker(simulated_world(), settings, plugins=[guide_plugin()]) as served:
         hosted = served.broker.plugins.find("keeper")
         assert hosted.state is State.READY
         assert hosted.shown_settings() == {
@@ -107,9 +107,9 @@ def test_the_assignor_of_the_writing_guide_assigns_partitions() -> None:
 
 
 def test_restart_pauses_and_states_in_the_docs_match_the_code() -> None:
-    pauses = ", ".join(f"{one:g}" for one in RESTART_PAUSES_S[:-1])
+    pauses = ", ".join(f"{pause:g}" for pause in RESTART_PAUSES_S[:-1])
     assert f"{pauses} and {RESTART_PAUSES_S[-1]:g} seconds" in PAGE.replace("\n", " ")
-    assert " → ".join(one.value for one in State).replace("→ failed", "| failed") in (
+    assert " → ".join(state.value for state in State).replace("→ failed", "| failed") in (
         DESIGN.replace("\n", " ")
     )
     assert GRACE_S == 1

@@ -1,4 +1,4 @@
-"""What is told of a plugin: in the tree, and to whoever asks."""
+"""Facts about a plugin: in the tree, and in the list of plugins."""
 
 from trio.testing import MockClock
 

@@ -101,20 +101,20 @@ async def test_a_plugin_that_raises_at_its_start_fails_alone(
 async def test_a_plugin_whose_task_raises_fails_alone_and_leaves_its_block_in_order(
     autojump_clock: MockClock, error: BaseException, text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    left: list[str] = []
+    events: list[str] = []
 
     async def start(context: Any) -> None:
         context.nursery.start_soon(raises_later, error)
 
     async def stop(_: Any) -> None:
         await trio.sleep(0.1)  # it leaves its block in order
-        left.append("in order")
+        events.append("in order")
 
     async with served_broker(simulated_world(), plugins=[bad(start, stop), echo]) as served:
         await trio.sleep(5)
         assert text in await assert_serves(served)
 
-    assert left == ["in order"]
+    assert events == ["in order"]
     assert any(
         record.levelno == logging.ERROR and record.fields["plugin"] == "bad"  # type: ignore[attr-defined]
         for record in caplog.records
@@ -167,9 +167,9 @@ async def test_a_plugin_that_ignores_cancellation_is_abandoned(
     async def start(context: Any) -> None:
         context.nursery.start_soon(hold_out, ends, name="greedy")
 
-    made = bad(*{"start": (body, None), "stop": (None, body), "task": (start, None)}[when])
+    bad_plugin = bad(*{"start": (body, None), "stop": (None, body), "task": (start, None)}[when])
     settings = {"plugin.bad.start.ms": "2000", "plugin.bad.drain.ms": "2000"}
-    async with served_broker(simulated_world(), settings, plugins=[made, echo]) as served:
+    async with served_broker(simulated_world(), settings, plugins=[bad_plugin, echo]) as served:
         hosted = served.broker.plugins.find("bad")
         if when != "start":
             hosted.current.fail("somebody said so")
@@ -397,7 +397,7 @@ async def test_the_second_of_two_plugins_with_the_same_name_fails(
 ) -> None:
     async with served_broker(simulated_world(), plugins=[echo, bad(), bad()]) as served:
         await assert_serves(served, State.READY)
-        [second] = [one for one in served.broker.plugins.plugins if "(" in one.name]
+        [second] = [hosted for hosted in served.broker.plugins.plugins if "(" in hosted.name]
         assert second.state is State.FAILED
         assert "the name bad is taken by" in second.error
 
@@ -512,8 +512,8 @@ async def test_a_plugin_restarted_after_a_failure_serves_its_api_again(
         if lives == 1:
             context.nursery.start_soon(raises_later, ValueError("once"))
 
-    made = bad(start, policy="restart")
-    async with served_broker(simulated_world(), plugins=[made]) as served:
+    bad_plugin = bad(start, policy="restart")
+    async with served_broker(simulated_world(), plugins=[bad_plugin]) as served:
         before = await served.ask(EchoRequest(""))
         await trio.sleep(1.5)
         between = await served.ask(EchoRequest(""))
@@ -527,13 +527,13 @@ async def test_a_plugin_restarted_after_a_failure_serves_its_api_again(
 
 
 async def test_a_fatal_failure_stops_the_broker_in_order(autojump_clock: MockClock) -> None:
-    left: list[str] = []
+    events: list[str] = []
 
     @plugin("witness", order=1)
     @asynccontextmanager
     async def witness(context: Any) -> AsyncIterator[None]:
         yield
-        left.append("in order")
+        events.append("in order")
 
     async def start(context: Any) -> None:
         context.nursery.start_soon(raises_later, ValueError("fatal"))
@@ -543,7 +543,7 @@ async def test_a_fatal_failure_stops_the_broker_in_order(autojump_clock: MockClo
         async with served_broker(world, plugins=[bad(start, policy="fatal"), witness]):
             await trio.sleep_forever()
 
-    assert left == ["in order"]
+    assert events == ["in order"]
     assert world.directory(DATA).exists(".kafka_cleanshutdown")
 
 
@@ -553,8 +553,8 @@ async def test_requests_intercepted_by_a_failed_closed_plugin_are_refused(
     async def start(context: Any) -> None:
         context.before(EchoRequest, lambda request, _: None)
 
-    made = bad(start, closed=True)
-    async with served_broker(simulated_world(), plugins=[made, echo]) as served:
+    bad_plugin = bad(start, closed=True)
+    async with served_broker(simulated_world(), plugins=[bad_plugin, echo]) as served:
         assert (await served.ask(EchoRequest("a"))).text == "a"
 
         served.broker.plugins.find("bad").current.fail("somebody said so")
@@ -581,7 +581,7 @@ async def test_plugins_start_in_their_order_and_stop_in_reverse_order(
 ) -> None:
     seen: list[str] = []
 
-    def made(name: str, order: int) -> Plugin:
+    def new_plugin(name: str, order: int) -> Plugin:
         @plugin(name, order=order)
         @asynccontextmanager
         async def run(context: Any) -> AsyncIterator[None]:
@@ -591,7 +591,7 @@ async def test_plugins_start_in_their_order_and_stop_in_reverse_order(
 
         return run
 
-    plugins = [made("b", 2), made("a", 3), made("c", 1)]
+    plugins = [new_plugin("b", 2), new_plugin("a", 3), new_plugin("c", 1)]
     settings = {"plugin.c.order": "4"}
     async with served_broker(simulated_world(), settings, plugins=plugins):
         assert seen == ["+b", "+a", "+c"]

@@ -55,11 +55,11 @@ def test_every_import_of_the_own_package_gives_modules_of_the_same_generation(
     package: Path,
 ) -> None:
     module, imported = import_generation("gen.two")
-    one = sys.modules[f"{imported.top}.one"]
+    module_one = sys.modules[f"{imported.top}.one"]
 
-    assert module.absolute is module.relative is one
-    assert module.near is module.through_top is one.Thing
-    assert module.late() == (one, one.Thing)
+    assert module.absolute is module.relative is module_one
+    assert module.near is module.through_top is module_one.Thing
+    assert module.late() == (module_one, module_one.Thing)
     assert module.json is importlib.import_module("json")
     assert "gen" not in sys.modules
     imported.release()
@@ -71,7 +71,7 @@ def test_two_generations_and_the_public_package_are_independent(package: Path) -
     (package / "one.py").write_text("class Thing:\n    word = 'new'\n")
     second, of_second = import_generation("gen.two", afresh=True)
 
-    words = [one.Thing.word for one in (public, first.absolute, second.absolute)]
+    words = [module.Thing.word for module in (public, first.absolute, second.absolute)]
 
     assert words == ["old", "old", "new"]
     assert first.late()[1].word == "old"

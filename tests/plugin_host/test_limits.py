@@ -33,19 +33,19 @@ def lazy(start_s: float = 0, stop_s: float = 0) -> Plugin:
 
     @plugin("one")
     @asynccontextmanager
-    async def one(context: Any) -> AsyncIterator[None]:
+    async def plugin_one(context: Any) -> AsyncIterator[None]:
         context.add_api(serve)
         await trio.sleep(start_s)
         yield
         await trio.sleep(stop_s)
 
-    return one
+    return plugin_one
 
 
 @asynccontextmanager
-async def limited(made: Plugin, key: str, value: int) -> AsyncIterator[ServedBroker]:
+async def limited(tested_plugin: Plugin, key: str, value: int) -> AsyncIterator[ServedBroker]:
     settings = {f"plugin.one.{key}": str(value)}
-    async with served_broker(simulated_world(), settings, plugins=[made]) as served:
+    async with served_broker(simulated_world(), settings, plugins=[tested_plugin]) as served:
         yield served
 
 

@@ -9,7 +9,7 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
     """Serves nothing."""
 
 
-def made(*paths: str) -> tuple[Mounts, list[Mount]]:
+def new_mounts(*paths: str) -> tuple[Mounts, list[Mount]]:
     mounts = Mounts()
     ours = [Mount(path, app, "ours") for path in paths]
     mounts.swap((), ours)
@@ -17,25 +17,25 @@ def made(*paths: str) -> tuple[Mounts, list[Mount]]:
 
 
 @pytest.mark.parametrize(
-    ("path", "found"),
+    ("path", "mount_path"),
     [("/a", "/a"), ("/a/", "/a"), ("/a/x", "/a"), ("/a/b", "/a/b"), ("/a/b/c", "/a/b")],
 )
-def test_the_mount_with_the_longest_matching_path_is_found(path: str, found: str) -> None:
-    mounts, _ = made("/a", "/a/b")
+def test_the_mount_with_the_longest_matching_path_is_found(path: str, mount_path: str) -> None:
+    mounts, _ = new_mounts("/a", "/a/b")
 
     mount = mounts.find(path)
 
     assert mount is not None
-    assert mount.path == found
+    assert mount.path == mount_path
 
 
 @pytest.mark.parametrize("path", ["", "/", "/ab", "/b/a"])
 def test_a_path_that_only_shares_a_text_prefix_with_a_mount_is_not_found(path: str) -> None:
-    assert made("/a")[0].find(path) is None
+    assert new_mounts("/a")[0].find(path) is None
 
 
 def test_a_refused_swap_of_mounts_changes_nothing() -> None:
-    mounts, ours = made("/a", "/b")
+    mounts, ours = new_mounts("/a", "/b")
     before = mounts.generation
 
     with pytest.raises(MountError, match="/b is already mounted by plugin ours"):
@@ -46,7 +46,7 @@ def test_a_refused_swap_of_mounts_changes_nothing() -> None:
 
 
 def test_removing_an_old_mount_keeps_a_new_mount_of_the_same_path() -> None:
-    mounts, ours = made("/a")
+    mounts, ours = new_mounts("/a")
     theirs = Mount("/a", app, "theirs")
     mounts.swap(ours, [theirs])
 

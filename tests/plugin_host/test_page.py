@@ -7,6 +7,6 @@ def test_the_plugins_page_is_up_to_date_with_the_declarations() -> None:
 
 
 def test_every_setting_of_every_built_in_plugin_has_a_description() -> None:
-    settings = [one for plugin in built_in() for one in settings_of_plugin(plugin).values()]
+    settings = [setting for plugin in built_in() for setting in settings_of_plugin(plugin).values()]
 
     assert [setting.name for setting in settings if not setting.doc.endswith(".")] == []

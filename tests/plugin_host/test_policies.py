@@ -38,7 +38,7 @@ TOPIC = 2
 seen: list[tuple[Any, str]] = []
 
 
-def made(
+def policy_plugin(
     topics: Callable[[TopicToCreate, str], None] | None = None,
     configs: Callable[[ConfigsToAlter, str], None] | None = None,
     **named: Any,
@@ -60,9 +60,9 @@ def nothing_seen() -> None:
     seen.clear()
 
 
-def watch(wanted: Any, principal: str) -> None:
-    seen.append((wanted, principal))
-    if "bad" in wanted.name or "bad" in str(wanted.configs):
+def watch(resource: Any, principal: str) -> None:
+    seen.append((resource, principal))
+    if "bad" in resource.name or "bad" in str(resource.configs):
         raise KafkaError(ErrorCode.POLICY_VIOLATION, "names with bad are not for us")
 
 
@@ -74,7 +74,7 @@ async def create(served: ServedBroker, *topics: CreatableTopic, only: bool = Fal
 async def test_a_topic_that_violates_a_create_topic_policy_is_not_created(
     autojump_clock: MockClock,
 ) -> None:
-    async with served_broker(simulated_world(), plugins=[made(watch)]) as served:
+    async with served_broker(simulated_world(), plugins=[policy_plugin(watch)]) as served:
         results = await create(served, CreatableTopic("good", -1, -1), CreatableTopic("bad", 3, 1))
         dry = await create(served, CreatableTopic("bad", 3, 1), only=True)
         names = set(served.broker.metadata.image.topics)
@@ -93,7 +93,7 @@ async def test_a_topic_that_violates_a_create_topic_policy_is_not_created(
 async def test_a_create_topic_policy_gets_assignments_instead_of_counts(
     autojump_clock: MockClock,
 ) -> None:
-    async with served_broker(simulated_world(), plugins=[made(watch)]) as served:
+    async with served_broker(simulated_world(), plugins=[policy_plugin(watch)]) as served:
         creatable_replica_assignments = [
             CreatableReplicaAssignment(0, [1]),
             CreatableReplicaAssignment(1, [1]),
@@ -111,16 +111,16 @@ async def test_a_create_topic_policy_gets_assignments_instead_of_counts(
 async def test_settings_of_a_new_topic_are_passed_to_both_kinds_of_policies(
     autojump_clock: MockClock,
 ) -> None:
-    async with served_broker(simulated_world(), plugins=[made(watch, watch)]) as served:
+    async with served_broker(simulated_world(), plugins=[policy_plugin(watch, watch)]) as served:
         configs = [CreatableTopicConfig("retention.ms", "1000")]
         await create(served, CreatableTopic("t", 1, 1, configs=configs))
 
-    assert [type(one).__name__ for one, _ in seen] == ["ConfigsToAlter", "TopicToCreate"]
+    assert [type(resource).__name__ for resource, _ in seen] == ["ConfigsToAlter", "TopicToCreate"]
     assert seen[0][0].configs == seen[1][0].configs == {"retention.ms": "1000"}
 
 
 async def test_an_invalid_request_is_not_passed_to_policies(autojump_clock: MockClock) -> None:
-    async with served_broker(simulated_world(), plugins=[made(watch, watch)]) as served:
+    async with served_broker(simulated_world(), plugins=[policy_plugin(watch, watch)]) as served:
         await create(served, CreatableTopic("a b", 1, 1), CreatableTopic("t", 0, 1))
         await incremental(served, "nobody", ("retention.ms", "1"))
 
@@ -147,13 +147,13 @@ async def whole(
 async def test_a_change_that_violates_an_alter_config_policy_is_refused(
     autojump_clock: MockClock,
 ) -> None:
-    def short(wanted: ConfigsToAlter, principal: str) -> None:
-        seen.append((dict(wanted.configs), principal))
-        if wanted.configs.get("retention.ms") == "1":
+    def short(change: ConfigsToAlter, principal: str) -> None:
+        seen.append((dict(change.configs), principal))
+        if change.configs.get("retention.ms") == "1":
             raise KafkaError(ErrorCode.POLICY_VIOLATION, "too short")
 
     violation = (ErrorCode.POLICY_VIOLATION, "too short")
-    async with served_broker(simulated_world(), plugins=[made(None, short)]) as served:
+    async with served_broker(simulated_world(), plugins=[policy_plugin(None, short)]) as served:
         await served.create_topic("t", configs={"segment.ms": "5000"})
         seen.clear()
 
@@ -177,10 +177,10 @@ async def test_a_change_that_violates_an_alter_config_policy_is_refused(
 async def test_a_policy_that_raises_system_exit_refuses_the_topic_and_fails_its_plugin(
     autojump_clock: MockClock,
 ) -> None:
-    def broken(wanted: TopicToCreate, principal: str) -> None:
+    def broken(topic: TopicToCreate, principal: str) -> None:
         raise SystemExit("no")
 
-    async with served_broker(simulated_world(), plugins=[made(broken)]) as served:
+    async with served_broker(simulated_world(), plugins=[policy_plugin(broken)]) as served:
         first = await create(served, CreatableTopic("a", 1, 1))
         await trio.sleep(1)
         second = await create(served, CreatableTopic("a", 1, 1))
@@ -194,7 +194,9 @@ async def test_a_policy_that_raises_system_exit_refuses_the_topic_and_fails_its_
 async def test_the_policy_of_a_failed_closed_plugin_refuses_every_topic(
     autojump_clock: MockClock,
 ) -> None:
-    async with served_broker(simulated_world(), plugins=[made(watch, closed=True)]) as served:
+    async with served_broker(
+        simulated_world(), plugins=[policy_plugin(watch, closed=True)]
+    ) as served:
         served.broker.plugins.find("rules").current.fail("somebody said so")
         await trio.sleep(1)
         refused = await create(served, CreatableTopic("good", 1, 1))

@@ -66,8 +66,10 @@ async def test_with_values_replaces_record_values_and_keeps_other_fields(
         records = await context.records(changed)
         same = await context.with_values(batches, lambda value: value)
 
-    assert [one.offset for one in records] == [3, 4]
-    assert {(one.key, one.value, one.timestamp) for one in records} == {(b"k", b"s*cr*t", 7)}
+    assert [result.offset for result in records] == [3, 4]
+    assert {(result.key, result.value, result.timestamp) for result in records} == {
+        (b"k", b"s*cr*t", 7)
+    }
     assert same is batches
     assert not memoryview(changed).readonly, "a broker stamps offsets in place"
 
@@ -89,8 +91,8 @@ async def test_topic_name_resolves_a_topic_given_by_name_or_id(
 ) -> None:
     async with context_of_one() as (context, served):
         await context.produce("orders", [Record()])
-        known = served.broker.parts.metadata.image.topics["orders"].id
+        topic_id = served.broker.parts.metadata.image.topics["orders"].id
 
         assert context.topic_name(FetchTopic("orders")) == "orders"
-        assert context.topic_name(FetchTopic("", known)) == "orders"
+        assert context.topic_name(FetchTopic("", topic_id)) == "orders"
         assert context.topic_name(FetchTopic("", bytes(range(16)))) == ""

@@ -67,7 +67,7 @@ async def test_no_object_of_the_old_generation_survives_a_reload(
     async with served_broker(simulated_world(), plugins=None) as served:
         hosted = served.broker.plugins.find("greeter")
         assert await greet(served) == "hello Ada"
-        old = [weakref.ref(one) for one in things_of(served.broker)]
+        old = [weakref.ref(thing) for thing in things_of(served.broker)]
         names = private_names()
 
         await served.broker.plugins.reload("greeter")
@@ -204,7 +204,9 @@ def private_names() -> set[str]:
 
 async def wait_past(broker: RunningBroker) -> None:
     with trio.fail_after(30):
-        while any(not one.ended.is_set() for one in broker.plugins.find("greeter").past):
+        while any(
+            not generation.ended.is_set() for generation in broker.plugins.find("greeter").past
+        ):
             await trio.sleep(0.1)
         await trio.testing.wait_all_tasks_blocked()
 
@@ -227,7 +229,9 @@ async def test_a_request_in_flight_finishes_with_the_old_generation(
         change(site, "greeter/serving.py", '"hello"', '"good day"')
         await served.broker.plugins.reload("greeter")
         at_once = await greet(served)
-        states = [one.lifecycle.state for one in served.broker.plugins.find("greeter").past]
+        states = [
+            generation.lifecycle.state for generation in served.broker.plugins.find("greeter").past
+        ]
 
     assert at_once == "good day Ada"
     assert states == [State.DRAINING]

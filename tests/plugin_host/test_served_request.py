@@ -38,7 +38,7 @@ async def test_an_async_handler_can_send_a_request_to_a_broker_with_one_handler(
 async def test_an_around_interceptor_can_send_requests_to_a_broker_with_one_handler(
     autojump_clock: MockClock,
 ) -> None:
-    asked = []
+    responses = []
 
     @plugin("asker")
     @asynccontextmanager
@@ -48,9 +48,9 @@ async def test_an_around_interceptor_can_send_requests_to_a_broker_with_one_hand
             return EchoResponse(text=request.text)
 
         async def around(request: EchoRequest, _: Context, forward: Forward) -> Any:
-            asked.append(await context.ask(MetadataRequest(None)))
+            responses.append(await context.ask(MetadataRequest(None)))
             response = await forward(request)
-            asked.append(await context.ask(MetadataRequest(None)))
+            responses.append(await context.ask(MetadataRequest(None)))
             return response
 
         context.add_api(echo)
@@ -62,7 +62,7 @@ async def test_an_around_interceptor_can_send_requests_to_a_broker_with_one_hand
             assert (await served.ask(EchoRequest("hello"))).text == "hello"
             assert (await served.ask(EchoRequest("again"))).text == "again"
 
-    assert len(asked) == 4
+    assert len(responses) == 4
 
 
 async def test_a_task_started_by_a_handler_can_send_requests_after_the_response(

@@ -19,7 +19,7 @@ from trio_kafka.plugin_host.settings import (
 )
 
 
-def given(**settings: str) -> Mapping[str, SettingText]:
+def setting_texts(**settings: str) -> Mapping[str, SettingText]:
     return {
         f"plugin.echo.{name.replace('_', '.')}": SettingText(text, "-c")
         for name, text in settings.items()
@@ -27,7 +27,7 @@ def given(**settings: str) -> Mapping[str, SettingText]:
 
 
 def test_given_plugin_settings_override_the_defaults() -> None:
-    read = read_settings(echo, given(prefix="> ", max_length="7", order="3", limit="2"))
+    read = read_settings(echo, setting_texts(prefix="> ", max_length="7", order="3", limit="2"))
 
     assert (read.own.prefix, read.own.max_length, read.own.token) == (">", 7, None)
     assert (read.host.order, read.host.limit, read.host.policy) == (3, 2, "isolate")
@@ -48,7 +48,8 @@ def test_defaults_of_host_settings_come_from_the_plugin_declaration() -> None:
 
 def test_every_problem_of_plugin_settings_is_reported_with_its_source() -> None:
     result = [
-        str(problem) for problem in problems(echo, given(prefx="x", max_length="0", policy="no"))
+        str(problem)
+        for problem in problems(echo, setting_texts(prefx="x", max_length="0", policy="no"))
     ]
 
     assert result == [
@@ -57,7 +58,7 @@ def test_every_problem_of_plugin_settings_is_reported_with_its_source() -> None:
         "-c: plugin.echo.policy: 'no' is not one of isolate, restart, fatal",
     ]
     with pytest.raises(ConfigError, match="prefx"):
-        read_settings(echo, given(prefx="x", max_length="0"))
+        read_settings(echo, setting_texts(prefx="x", max_length="0"))
 
 
 def test_a_problem_does_not_show_a_value_from_a_provider() -> None:
@@ -83,7 +84,7 @@ def test_a_plugin_setting_without_a_default_must_be_set() -> None:
 
 
 def test_secret_plugin_settings_are_shown_as_hidden() -> None:
-    read = read_settings(echo, given(token="hunter2"))
+    read = read_settings(echo, setting_texts(token="hunter2"))
 
     assert read.own.token == "hunter2"
     assert shown(echo, read) == {"prefix": "", "max.length": "100", "token": "(hidden)"}

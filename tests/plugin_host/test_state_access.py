@@ -88,7 +88,7 @@ async def test_authorizer_is_asked_for_the_principal_and_the_cluster(
         reading = await read_tree_as(Principal("User", "alice"), parts, depth=0)
 
     assert [row.name for row in reading.rows] == ["broker-1"]
-    assert rule.asked == {(Operation.DESCRIBE, ResourceType.CLUSTER)}
+    assert rule.decisions == {(Operation.DESCRIBE, ResourceType.CLUSTER)}
     assert {(str(principal), host) for principal, host in rule.principals} == {
         ("User:alice", "in-process")
     }
@@ -115,8 +115,8 @@ async def test_listing_requests_gives_the_values_of_a_describe_requests_response
         for _ in range(3):
             await served.ask(ApiVersionsRequest("soft", "1.0"))
         topic = await served.create_topic("orders")
-        asked = FetchTopic("orders", topic, [FetchPartition(partition=0, fetch_offset=0)])
-        fetch = FetchRequest(max_wait_ms=30_000, min_bytes=1, topics=[asked])
+        fetch_topic = FetchTopic("orders", topic, [FetchPartition(partition=0, fetch_offset=0)])
+        fetch = FetchRequest(max_wait_ms=30_000, min_bytes=1, topics=[fetch_topic])
         async with trio.open_nursery() as nursery:
             nursery.start_soon(other.ask, fetch, 12)
             await trio.sleep(1)

@@ -116,7 +116,7 @@ async def test_topics_and_groups_that_the_principal_may_not_describe_are_left_ou
     assert set(traffic) == {"orders"}
     assert details is not None
     assert (details.producers, details.settings, details.readers) == (None, None, ())
-    assert rule.asked == {
+    assert rule.decisions == {
         (Operation.DESCRIBE, ResourceType.TOPIC),
         (Operation.DESCRIBE, ResourceType.GROUP),
         (Operation.READ, ResourceType.TOPIC),

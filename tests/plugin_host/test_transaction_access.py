@@ -66,4 +66,4 @@ async def test_hidden_ids_and_topics_are_left_out(autojump_clock: MockClock) -> 
     assert (row.transactional_id, row.partitions, row.partitions_total) == (ID, {}, 1)
     assert caught.value.code is ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     assert (nothing.total, hidden.total, opened.total) == (0, 0, 1)
-    assert (Operation.READ, ResourceType.TOPIC) in rule.asked
+    assert (Operation.READ, ResourceType.TOPIC) in rule.decisions

@@ -41,7 +41,7 @@ _RUNS: Final = 5
 _COMMAND: Final = ("pytest", "-v")
 _TYPED_S: Final = 0.06  # seconds for a character of a command
 _LINE_S: Final = 0.22  # seconds for a line of the file
-_WIDTH, _LINE, _LEFT, _TOP = 820, 19, 18, 30
+_WIDTH, _LINE, _LEFT_EDGE, _TOP = 820, 19, 18, 30
 _HEAD: Final = """\
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">
 <title>{label}</title>
@@ -127,7 +127,7 @@ def drawn(lines: Sequence[Line]) -> Iterator[str]:
         kind = f' class="{line.kind}"' if line.kind else ""
         begin = line.at_s / LENGTH_S
         yield (
-            f'<text x="{_LEFT}" y="{_TOP + _LINE * number}"{kind} xml:space="preserve">'
+            f'<text x="{_LEFT_EDGE}" y="{_TOP + _LINE * number}"{kind} xml:space="preserve">'
             f"{escape(line.text)}"
             '<animate attributeName="opacity" calcMode="discrete" values="0;1"'
             f' keyTimes="0;{begin:.3f}"'

@@ -121,7 +121,7 @@ def _isolated() -> list[str]:
 def _with(text: str, replaced: Mapping[str, str]) -> str:
     lines = []
     for line in text.splitlines():
-        instead = [one for begin, one in replaced.items() if line.startswith(begin)]
+        instead = [replacement for begin, replacement in replaced.items() if line.startswith(begin)]
         lines.append(instead[0] if instead else line)
     return "\n".join(lines)
 

@@ -54,10 +54,10 @@ async def test_invalid_query_parameters_are_refused_by_the_pages_named_in_the_gu
 
 
 def test_admin_ui_guide_describes_the_kinds_of_findings() -> None:
-    told = GUIDE.partition("## Findings")[2].partition("## Cost")[0]
+    section = GUIDE.partition("## Findings")[2].partition("## Cost")[0]
 
     assert len(RULES) == 27, "tell of the new rule in the guide"
-    assert told.count("\n- ") == 13
+    assert section.count("\n- ") == 13
 
 
 def test_twelve_troubles_have_a_heading_and_name_rules_that_exist() -> None:

@@ -29,7 +29,7 @@ COMMANDS = re.findall(r"^    trio-kafka (config .*)$", GUIDE, re.MULTILINE)
 def test_toml_file_in_the_configure_guide_is_a_valid_configuration() -> None:
     config = load(parse_toml(block("toml"), "broker.toml")).config
 
-    assert [str(one) for one in config.endpoints.broker] == [
+    assert [str(endpoint) for endpoint in config.endpoints.broker] == [
         "PLAINTEXT://127.0.0.1:9092",
         "INSIDE://[::1]:9093",
     ]
@@ -49,7 +49,9 @@ def test_secrets_in_the_configure_guide_are_read_from_environment_and_file(tmp_p
     assert texts["ssl.key.password"].text == "two"
 
 
-@pytest.mark.parametrize("command", [one for one in COMMANDS if "--bootstrap" not in one])
+@pytest.mark.parametrize(
+    "command", [command for command in COMMANDS if "--bootstrap" not in command]
+)
 def test_commands_of_the_configure_guide_run(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,11 +29,11 @@ def test_properties_in_the_guide_configure_a_control_plane_listener() -> None:
 async def test_broker_of_the_control_plane_guide_accepts_the_listener_change(
     autojump_clock: MockClock,
 ) -> None:
-    given = settings()
-    given["listener.security.protocol.map"] += ",INSIDE:PLAINTEXT"
+    properties = settings()
+    properties["listener.security.protocol.map"] += ",INSIDE:PLAINTEXT"
     here = LISTENERS.replace("10.0.0.1", "127.0.0.1")  # an address that this machine has
 
-    async with served_broker(simulated_world(), given) as served:
+    async with served_broker(simulated_world(), properties) as served:
         assert await alter(served, BROKER, "1", ("listeners", SET, here)) == (0, None)
 
         assert list(served.broker.endpoints) == ["PLAINTEXT", "CONTROL", "INSIDE"]

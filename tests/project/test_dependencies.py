@@ -45,7 +45,7 @@ def test_dependencies_page_gives_a_reason_for_exactly_the_declared_dependencies(
 
 
 @pytest.mark.parametrize(
-    ("lock", "wanted"),
+    ("lock", "packages"),
     [
         ("run", RUN | set(names(OPTIONAL["http"]))),
         ("test", RUN | EXTRAS - SPARK | GROUPS["test"]),
@@ -58,11 +58,11 @@ def test_dependencies_page_gives_a_reason_for_exactly_the_declared_dependencies(
     ],
 )
 def test_lock_file_contains_every_declared_dependency_with_hashes(
-    lock: str, wanted: set[str]
+    lock: str, packages: set[str]
 ) -> None:
     result = locked(lock)
 
-    assert wanted <= set(result)
+    assert packages <= set(result)
     assert [name for name, entry in result.items() if "--hash=sha256:" not in entry] == []
 
 
@@ -72,17 +72,17 @@ def test_all_lock_files_pin_the_same_version_of_a_package() -> None:
         for name, entry in locked(path.stem).items():
             versions.setdefault(name, set()).add(entry.split("==")[1].split()[0])
 
-    assert {name: found for name, found in versions.items() if len(found) > 1} == {}
+    assert {name: pins for name, pins in versions.items() if len(pins) > 1} == {}
 
 
 def test_every_make_target_named_in_the_docs_exists() -> None:
     rules = (ROOT / "Makefile").read_text()
     targets = set(re.findall(r"^([a-z][\w-]*):", rules, re.MULTILINE))
-    told = {
+    named_targets = {
         target
         for page in (ROOT / "README.md", *Path(ROOT / "docs").rglob("*.md"))
         for target in re.findall(r"(?:^    |`)make ([a-z][\w-]*)", page.read_text(), re.MULTILINE)
     }
 
-    assert {"run", "test"} <= told <= targets
+    assert {"run", "test"} <= named_targets <= targets
     assert set(re.findall(r"^\.PHONY: (.*)$", rules, re.MULTILINE)[0].split()) == targets

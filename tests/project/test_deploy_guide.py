@@ -18,9 +18,9 @@ from trio_kafka.testing.processes import ask_api_versions, broker_process
 
 PAGE = ROOT / "docs" / "how-to" / "deploy.md"
 FILES = {
-    found[1]: block.text.partition("\n")[2]
+    match[1]: block.text.partition("\n")[2]
     for block in blocks(PAGE)
-    if (found := re.match(r"# ([\w.-]+)\n", block.text)) is not None
+    if (match := re.match(r"# ([\w.-]+)\n", block.text)) is not None
 }
 UNIT = configparser.ConfigParser(interpolation=None, strict=False)
 UNIT.optionxform = str  # type: ignore[assignment,method-assign] - names of systemd have capitals
@@ -80,8 +80,8 @@ def test_container_installs_the_wheel_of_the_current_version_with_its_extras() -
         extras = re.findall(rf"{re.escape(wheel)}\[([\w,]+)\]", FILES[file])
         assert extras == ["http,workers"]
         assert set(extras[0].split(",")) <= set(project["optional-dependencies"])
-    known = {"FROM", "COPY", "RUN", "USER", "VOLUME", "EXPOSE", "STOPSIGNAL", "ENTRYPOINT", "CMD"}
-    assert {line[0] for line in DOCKERFILE if not line[0].startswith("#")} <= known
+    words = {"FROM", "COPY", "RUN", "USER", "VOLUME", "EXPOSE", "STOPSIGNAL", "ENTRYPOINT", "CMD"}
+    assert {line[0] for line in DOCKERFILE if not line[0].startswith("#")} <= words
 
 
 @pytest.mark.slow
@@ -93,7 +93,7 @@ def test_broker_with_the_files_of_the_deploy_guide_serves_and_stops_cleanly(tmp_
         # Another address and directory than the page's: these may be in use here.
         address = f"PLAINTEXT://127.0.0.1:{port}"
         named = (f"listeners={address}", f"advertised.listeners={address}", f"log.dirs={data}")
-        options = [word for one in named for word in ("-c", one)]
+        options = [word for setting in named for word in ("-c", setting)]
         own = [
             str(tmp_path / "broker.toml") if argument == CONFIG else argument
             for argument in arguments

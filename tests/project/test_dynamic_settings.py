@@ -26,7 +26,9 @@ SUSPICIOUS = {
     "url",
     "class",
 }
-BROKER = {name for name, one in every_setting().items() if one.update is not Update.READ_ONLY}
+BROKER = {
+    name for name, setting in every_setting().items() if setting.update is not Update.READ_ONLY
+}
 
 
 def rows(title: str) -> list[str]:

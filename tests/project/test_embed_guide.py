@@ -44,6 +44,6 @@ def test_broker_in_a_thread_in_the_embed_guide_serves(capsys: pytest.CaptureFixt
 def test_example_test_in_the_embed_guide_passes() -> None:
     names: dict[str, object] = {}
     exec(TEST, names)
-    [test] = [made for name, made in names.items() if name.startswith("test_")]
+    [test] = [value for name, value in names.items() if name.startswith("test_")]
 
     test()

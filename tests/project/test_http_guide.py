@@ -35,9 +35,9 @@ def test_properties_in_the_http_guide_are_accepted_by_the_plugin() -> None:
 
 def test_http_guide_shows_the_default_of_each_setting() -> None:
     rows = re.findall(r"^\| `(plugin\.http\.[a-z.]+)` \| (\d+) \|", GUIDE, re.MULTILINE)
-    known = settings_of_plugin(http)
+    settings = settings_of_plugin(http)
 
-    assert {name: str(known[name].default) for name, _ in rows} == dict(rows)
+    assert {name: str(settings[name].default) for name, _ in rows} == dict(rows)
     assert len(rows) == 6
 
 

@@ -30,7 +30,7 @@ def lint_imports(tree: Path) -> subprocess.CompletedProcess[str]:
 
 
 def broken_contracts(output: str) -> dict[str, str]:
-    """What import-linter says of each broken contract, by the contract's name, without breaks."""
+    """Messages of import-linter by the name of the broken contract, without line breaks."""
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
     text = " ".join(output.partition("Broken contracts")[2].split())
     places = {text.find(contract["name"]): contract["name"] for contract in declared["contracts"]}
@@ -40,7 +40,7 @@ def broken_contracts(output: str) -> dict[str, str]:
 
 
 def ruff(tree: Path, text: str, where: str) -> str:
-    """What ruff, with the project's settings, says of a file of this text."""
+    """Output of ruff, with the project's settings, for a file of this text."""
     shutil.copy(ROOT / "pyproject.toml", tree)
     path = tree / where
     path.parent.mkdir(parents=True, exist_ok=True)

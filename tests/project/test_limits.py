@@ -272,9 +272,9 @@ def obeyed() -> Iterator[str]:
 
 
 def test_every_numeric_setting_in_use_is_a_tested_limit_or_listed_as_no_limit() -> None:
-    told = [*LIMITS, *(name for names in NO_LIMITS.values() for name in names)]
+    listed = [*LIMITS, *(name for names in NO_LIMITS.values() for name in names)]
 
-    assert sorted(told) == sorted(
+    assert sorted(listed) == sorted(
         set(obeyed()) - UNSUPPORTED_FIELDS - UNSUPPORTED_TOPIC_SETTINGS.keys()
     )
 

@@ -1,4 +1,4 @@
-"""What users will notice is told in docs/changes.d, one file per change."""
+"""News for users is in docs/changes.d, one file per change."""
 
 import re
 

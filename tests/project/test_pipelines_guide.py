@@ -24,17 +24,17 @@ def test_definition_in_the_pipelines_guide_is_valid() -> None:
 
 def test_pipelines_guide_lists_every_key_of_a_definition_with_its_default() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", GUIDE, re.MULTILINE))
-    rows = {name: told for name, told in rows.items() if name in KEYS}
+    rows = {name: text for name, text in rows.items() if name in KEYS}
 
     assert tuple(rows) == KEYS
-    for name, told in rows.items():
+    for name, cell in rows.items():
         default: Any = fields_dict(Definition)[name].default
         if isinstance(default, bool):
-            assert told == str(default).lower()
+            assert cell == str(default).lower()
         elif isinstance(default, float):
-            assert told == f"{default:g}"
+            assert cell == f"{default:g}"
         elif isinstance(default, str):
-            assert told == f"`{default}`"
+            assert cell == f"`{default}`"
     assert [restart for restart in RESTARTS if f"`{restart}`" not in GUIDE] == []
 
 

@@ -32,7 +32,7 @@ PLUGINS: dict[str, Plugin] = {
     "plugins/trio_kafka_http": http,
     "plugins/trio_kafka_metrics": metrics,
 }
-ASKED = re.compile(r"(GET|POST|PUT|DELETE) (\S+)(?: (.+))?")
+REQUEST_LINE = re.compile(r"(GET|POST|PUT|DELETE) (\S+)(?: (.+))?")
 
 
 def readme(place: str) -> str:
@@ -44,7 +44,7 @@ def blocks(place: str, language: str) -> list[str]:
 
 
 def table(plugin: Plugin) -> Iterator[str]:
-    """What a README has under `## Settings`."""
+    """Lines of a README under `## Settings`."""
     yield f"`plugin.{plugin.name}.<name>`; what every plugin has besides: "
     yield "[docs/how-to/write-a-plugin.md](DOCS/how-to/write-a-plugin.md)."
     yield ""
@@ -52,8 +52,8 @@ def table(plugin: Plugin) -> Iterator[str]:
     yield "| --- | --- | --- |"
     assert plugin.settings is not None
     for name, setting in settings_of(plugin.settings).items():
-        given = show(setting.kind, setting.default)
-        yield f"| `{name}` | {f'`{given}`' if given else ''} | {setting.doc} |"
+        default = show(setting.kind, setting.default)
+        yield f"| `{name}` | {f'`{default}`' if default else ''} | {setting.doc} |"
 
 
 def settings_text(place: str) -> str:
@@ -97,11 +97,11 @@ async def test_requests_in_the_readme_of_a_plugin_get_the_responses_shown(
         mounts = served.broker.plugins.dependencies.mounts
         answer, lines = Answer(), iter(transcript.splitlines())
         for line in lines:
-            asked = ASKED.fullmatch(line)
-            if asked is None:  # one more line of the answer before
+            match = REQUEST_LINE.fullmatch(line)
+            if match is None:  # one more line of the answer before
                 assert says(answer, line), answer.body
                 continue
-            method, target, text = asked.groups()
+            method, target, text = match.groups()
             mount = mounts.find(target.partition("?")[0])
             assert mount is not None, target
             below, expected = target.removeprefix(mount.path) or "/", next(lines)
@@ -122,13 +122,13 @@ def says(answer: Answer, line: str) -> bool:
     return f"\n{text}" in answer.body.decode()
 
 
-def fits(wanted: Any, found: Any) -> bool:
+def fits(expected: Any, actual: Any) -> bool:
     """Whether all that is wanted is there; there may be more fields."""
-    if isinstance(wanted, dict):
-        return all(name in found and fits(one, found[name]) for name, one in wanted.items())
-    if isinstance(wanted, list):
-        return len(wanted) == len(found) and all(map(fits, wanted, found))
-    return bool(wanted == found)
+    if isinstance(expected, dict):
+        return all(name in actual and fits(value, actual[name]) for name, value in expected.items())
+    if isinstance(expected, list):
+        return len(expected) == len(actual) and all(map(fits, expected, actual))
+    return bool(expected == actual)
 
 
 def write() -> None:

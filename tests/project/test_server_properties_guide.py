@@ -22,7 +22,9 @@ def write(directory: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize("command", [one for one in COMMANDS if not one.startswith("start")])
+@pytest.mark.parametrize(
+    "command", [command for command in COMMANDS if not command.startswith("start")]
+)
 def test_commands_of_the_guide_accept_the_server_properties_file(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -39,11 +41,11 @@ def test_broker_serves_with_the_server_properties_of_the_guide(tmp_path: Path) -
     def command(port: int, data: Path, settings: list[str]) -> list[str]:
         # Another port: 9092 may be taken. All else is as the page has it.
         address = f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://:9093"
-        given = (
+        properties = (
             f"listeners={address}",
             f"advertised.listeners={address}".replace("//:", "//localhost:"),
         )
-        options = [part for one in given for part in ("-c", one)]
+        options = [part for setting in properties for part in ("-c", setting)]
         program = trio_kafka_command(port, data, settings)[:3]
         return [*program, "start", "--format-if-empty", str(file), *options]
 

@@ -111,8 +111,8 @@ def isolated() -> None:
 
 def write_files(page: str, directory: Path) -> None:
     """Write the files of a page: blocks whose first line names one, plugins, rules, schemas."""
-    for one in blocks(ROOT / page):
-        name, _, rest = one.text.partition("\n")
+    for code_block in blocks(ROOT / page):
+        name, _, rest = code_block.text.partition("\n")
         if (named := re.fullmatch(r"# ([\w.]+)", name)) is not None:
             (directory / named[1]).write_text(rest)
     if page == "docs/how-to/write-a-plugin.md":
@@ -126,15 +126,15 @@ def write_files(page: str, directory: Path) -> None:
         Example(Path(page).parent.name).install(directory)
         (directory / "examples").symlink_to(ROOT / "examples")
         (directory / "schemas").mkdir()
-    for one in blocks(ROOT / page):
-        if (named := FILES.get((page, one.language))) is not None:
-            (directory / named).write_text(one.text)
+    for code_block in blocks(ROOT / page):
+        if (named := FILES.get((page, code_block.language))) is not None:
+            (directory / named).write_text(code_block.text)
 
 
 def test_every_page_with_shell_blocks_is_run_by_a_test() -> None:
-    known = BEFORE.keys() | ELSEWHERE.keys()
+    pages = BEFORE.keys() | ELSEWHERE.keys()
 
-    assert {str(path) for path in PAGES} == known
+    assert {str(path) for path in PAGES} == pages
     for place in ELSEWHERE.values():
         assert (ROOT / re.split(r"[ :]", place)[0]).exists(), place
 

@@ -18,7 +18,7 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
 def test_example_tests_in_the_simulate_guide_pass(block: str) -> None:
     names: dict[str, object] = {"__name__": "guide"}
     exec(block, names)
-    [test] = [made for name, made in names.items() if name.startswith("test_")]
+    [test] = [value for name, value in names.items() if name.startswith("test_")]
 
     test()
 

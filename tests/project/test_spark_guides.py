@@ -45,9 +45,9 @@ def test_spark_logs_guide_names_every_option_of_the_reader() -> None:
 @pytest.mark.parametrize("view", VIEWS)
 def test_spark_logs_guide_lists_the_columns_of_each_view(view: str) -> None:
     (row,) = re.findall(rf"^\| `{view}`[^|]*\|[^|]*\|(.*)\|$", LOGS, re.MULTILINE)
-    given = {"path": "/a", "view": view, "subscribe": "t"}
+    options = {"path": "/a", "view": view, "subscribe": "t"}
     more = {"records": {"includeHeaders": "true"}, "batches": {"uncompressed": "true"}}
 
-    schema = view_schema(LogOptions.from_options(given | more.get(view, {})))
+    schema = view_schema(LogOptions.from_options(options | more.get(view, {})))
 
     assert re.findall(r"`(\w+)`", row) == schema.names

@@ -1,4 +1,4 @@
-"""What is published: a wheel, installed where the checkout cannot be seen."""
+"""The wheel as published, installed where the checkout cannot be seen."""
 
 import subprocess
 import sys

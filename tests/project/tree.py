@@ -1,4 +1,4 @@
-"""What the tests about the tree itself look at: the files that git knows, and the modules."""
+"""The tree that tests look at: the files that git knows, and the modules."""
 
 import ast
 import subprocess

@@ -1,4 +1,4 @@
-"""What tests of the protocol share: declared classes, recorded data, strategies for messages."""
+"""Kit for tests of the protocol: declared classes, recorded data, strategies for messages."""
 
 import gzip
 import importlib

@@ -274,7 +274,7 @@ def test_compact_lengths_of_any_number_of_bytes_are_decoded_and_truncations_refu
 @struct
 class Labelled:
     labels: list[str] = array(string)
-    known: int = int8(tag=0, tagged="0+", default=0)
+    number: int = int8(tag=0, tagged="0+", default=0)
 
 
 @data(versions="0", flexible="0+")
@@ -330,7 +330,7 @@ def test_the_number_of_known_and_unknown_tags_of_a_struct_is_bounded() -> None:
         return b"\x02" + b"\x01" + count + tags + b"\x00\x01\x01\x00"
 
     read, _ = decoder(Arrays, 0)(sent(b"\x80\x01", tags))
-    assert read.labelled == [Labelled(known=5)]
+    assert read.labelled == [Labelled(number=5)]
     with pytest.raises(DecodeError, match="129 tagged fields"):
         decoder(Arrays, 0)(sent(b"\x81\x01", tags + b"\x00\x01\x05"))
 

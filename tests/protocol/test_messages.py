@@ -174,7 +174,7 @@ def test_recorded_frames_are_decoded_as_by_the_java_library_in_every_version(key
 
 
 def within(versions: Range, valid: Range) -> Range | None:
-    """What a range means where only `valid` versions exist; None: nothing."""
+    """The part of a range that is in `valid`; None: nothing."""
     first, last = max(versions[0], valid[0]), min(versions[1], valid[1])
     return (first, last) if first <= last else None
 

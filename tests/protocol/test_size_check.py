@@ -1,4 +1,4 @@
-"""What is too large for one go is known before it is written."""
+"""Messages that are too large for one go are known before they are written."""
 
 from collections.abc import Iterator
 from typing import Any

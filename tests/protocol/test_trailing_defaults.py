@@ -1,4 +1,4 @@
-"""What is read at once where the last fields say nothing: the same as field by field."""
+"""Decoding at once where the last fields have defaults: the same result as field by field."""
 
 import pytest
 
@@ -14,7 +14,7 @@ class Part:
 
 @data(versions="0-2", flexible="1+")
 class Living:
-    """What stands before the first that may be null is always read."""
+    """Message whose fields before the first that may be null are always read."""
 
     name: str = string()
     before: int = int32(default=-1)

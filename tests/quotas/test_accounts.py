@@ -90,9 +90,9 @@ def test_account_is_in_the_inspection_tree_until_the_account_expires() -> None:
     kind.of("alice", "app", 0)
 
     (kinds,) = node.children
-    (one,) = kinds.children
+    (child,) = kinds.children
     assert kinds.figures() == {"limits": 1, "accounts": 1, "queue-size": 0}
-    assert (one.name, one.figures()) == ("user=alice,client-id=app", {"limit": 7.0})
+    assert (child.name, child.figures()) == ("user=alice,client-id=app", {"limit": 7.0})
     kind.expire(IDLE_MS)
     assert not kinds.children
 

@@ -59,13 +59,13 @@ def test_throttle_time_of_a_bucket_never_exceeds_an_int32() -> None:
 def test_tokens_taken_are_at_most_the_bucket_plus_the_rate_over_time(
     takes: list[tuple[int, int]], rate: int
 ) -> None:
-    bucket, now, given = TokenBucket(5, 1000), 0, 0
+    bucket, now, total = TokenBucket(5, 1000), 0, 0
     for later, count in takes:
         now += later
         if bucket.throttle_ms(rate, now) == 0:  # as who is strict does
             bucket.take(count, rate, now)
-            given += count
-        assert given <= rate * 5 + rate * now / 1000 + 300 + 1e-6
+            total += count
+        assert total <= rate * 5 + rate * now / 1000 + 300 + 1e-6
 
 
 @given(rate=st.floats(0.1, 1e6), over=st.floats(1, 1e6))

@@ -1,4 +1,4 @@
-"""What a client is told to wait, by hand."""
+"""Throttle times of a client, computed by hand."""
 
 import pytest
 
@@ -65,7 +65,7 @@ def test_figures_of_a_client_quota_have_the_names_of_kafkas_metrics() -> None:
     produce.accounts.of("u", "app", 0).waited.record(40, 0)
     produce.accounts.of("u", "app", 0).waited.record(60, 0)
     (account,) = produce.accounts
-    ((node,),) = [one.children for one in [produce.accounts.node]]
+    ((node,),) = [root.children for root in [produce.accounts.node]]
     assert account.payer.client_id == "app"
     assert node.figures() == {
         "byte-rate": 500.0,

@@ -20,8 +20,8 @@ def quotas(now_s: float = 0.0) -> Quotas:
 
 
 def test_each_quota_key_limits_its_own_quota_type() -> None:
-    made = quotas()
-    made.set(
+    broker_quotas = quotas()
+    broker_quotas.set(
         APP,
         {
             PRODUCER_BYTE_RATE: 1.0,
@@ -31,35 +31,40 @@ def test_each_quota_key_limits_its_own_quota_type() -> None:
             "of another kind": 5.0,
         },
     )
-    kinds = made.produce, made.fetch, made.request, made.mutation
+    kinds = (
+        broker_quotas.produce,
+        broker_quotas.fetch,
+        broker_quotas.request,
+        broker_quotas.mutation,
+    )
     assert [kind.accounts.of("u", "app", 0).bound for kind in kinds] == [1.0, 2.0, 3.0, 4.0]
 
 
 def test_quota_key_missing_from_a_new_value_is_removed() -> None:
-    made = quotas()
-    made.set(APP, {PRODUCER_BYTE_RATE: 1.0, CONSUMER_BYTE_RATE: 2.0})
-    made.set(APP, {CONSUMER_BYTE_RATE: 2.0})
-    assert not made.produce.accounts.active
-    assert made.fetch.accounts.active
+    broker_quotas = quotas()
+    broker_quotas.set(APP, {PRODUCER_BYTE_RATE: 1.0, CONSUMER_BYTE_RATE: 2.0})
+    broker_quotas.set(APP, {CONSUMER_BYTE_RATE: 2.0})
+    assert not broker_quotas.produce.accounts.active
+    assert broker_quotas.fetch.accounts.active
 
 
 def test_toggle_callback_runs_for_the_first_quota_and_after_the_last_quota() -> None:
-    made, told = quotas(), []
-    made.on_toggle(lambda: told.append(made.active))
+    broker_quotas, toggles = quotas(), []
+    broker_quotas.on_toggle(lambda: toggles.append(broker_quotas.active))
 
-    made.set(APP, {PRODUCER_BYTE_RATE: 1.0})
-    made.set(("", "other"), {REQUEST_PERCENTAGE: 1.0})
-    made.set(APP, {})
-    made.set(("", "other"), {})
+    broker_quotas.set(APP, {PRODUCER_BYTE_RATE: 1.0})
+    broker_quotas.set(("", "other"), {REQUEST_PERCENTAGE: 1.0})
+    broker_quotas.set(APP, {})
+    broker_quotas.set(("", "other"), {})
 
-    assert told == [True, False]
+    assert toggles == [True, False]
 
 
 def test_request_quota_throttles_for_at_most_a_window() -> None:
-    made = quotas()
-    made.set(APP, {REQUEST_PERCENTAGE: 1.0, PRODUCER_BYTE_RATE: 1.0})
-    assert made.request.charge("u", "app", 1e9, 0) == 1000
-    assert made.produce.charge("u", "app", 1e6, 0) > 1000
+    broker_quotas = quotas()
+    broker_quotas.set(APP, {REQUEST_PERCENTAGE: 1.0, PRODUCER_BYTE_RATE: 1.0})
+    assert broker_quotas.request.charge("u", "app", 1e9, 0) == 1000
+    assert broker_quotas.produce.charge("u", "app", 1e6, 0) > 1000
 
 
 def test_quota_time_is_in_whole_milliseconds() -> None:
@@ -68,12 +73,12 @@ def test_quota_time_is_in_whole_milliseconds() -> None:
 
 def test_idle_accounts_are_removed_by_expire() -> None:
     now_s = 0.0
-    made = Quotas(lambda: now_s, Node("n", "part"))
-    made.set(APP, {PRODUCER_BYTE_RATE: 1.0})
-    made.produce.charge("u", "app", 1, 0)
-    assert made.expire()
+    broker_quotas = Quotas(lambda: now_s, Node("n", "part"))
+    broker_quotas.set(APP, {PRODUCER_BYTE_RATE: 1.0})
+    broker_quotas.produce.charge("u", "app", 1, 0)
+    assert broker_quotas.expire()
     now_s = IDLE_MS / 1000
-    assert not made.expire()
+    assert not broker_quotas.expire()
 
 
 def test_quota_keys_are_the_keys_of_kafka() -> None:

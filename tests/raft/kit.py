@@ -27,17 +27,17 @@ from trio_kafka.world.world import World
 
 DATA = Path(__file__).parent / "data"
 ROOT = "/kafka"
-ONE = NodeId(1)
+NODE_1 = NodeId(1)
 DIRECTORY_ID = bytes(range(16))
-STATIC = VoterSet(0, (Voter(ONE),))
+STATIC = VoterSet(0, (Voter(NODE_1),))
 CONFIG = LogConfig(segment_bytes=8 << 20)
 
 
 async def format_root(world: World, level: int = 33) -> None:
-    """What `format` does for the metadata log."""
+    """Format the metadata log as `format` does."""
     await format_metadata(
         world.directory(ROOT, create=True),
-        node_id=ONE,
+        node_id=NODE_1,
         directory_id=DIRECTORY_ID,
         endpoints=[VoterEndpoint("CONTROLLER", "localhost", 9093)],
         now_ms=1_000,
@@ -97,7 +97,7 @@ async def running_quorum(
     store = await open_store(
         world, world.directory(ROOT), config, static=STATIC, retention=retention
     )
-    driver = await open_quorum(store, node_id=ONE, directory_id=DIRECTORY_ID, node=node)
+    driver = await open_quorum(store, node_id=NODE_1, directory_id=DIRECTORY_ID, node=node)
     loader = Loader(driver, publishers, cluster_id="c", elapsed=world.clock.elapsed, node=node)
     async with trio.open_nursery() as nursery:
         await nursery.start(driver.run)

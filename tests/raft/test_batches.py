@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.raft.kit import DIRECTORY_ID, ONE, encode_records
+from tests.raft.kit import DIRECTORY_ID, NODE_1, encode_records
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.stored.control import SnapshotFooterRecord, SnapshotHeaderRecord
 from trio_kafka.protocol.stored.metadata.topics import PartitionRecord, TopicRecord
@@ -33,14 +33,14 @@ def test_encoded_records_are_decoded_and_the_header_has_their_offsets() -> None:
 
 @pytest.mark.parametrize("kraft_version", [0, 1])
 def test_leader_change_is_encoded_as_by_kafka_with_any_kraft_version(kraft_version: int) -> None:
-    change = leader_change(ONE, VoterSet(kraft_version, (Voter(ONE, DIRECTORY_ID),)))
+    change = leader_change(NODE_1, VoterSet(kraft_version, (Voter(NODE_1, DIRECTORY_ID),)))
 
     batch = encode_controls([change], base_offset=0, epoch=1, timestamp_ms=1795236551829)
 
     assert len(batch) == 91
     assert read_header(batch).is_control
     assert list(read_controls(batch, 0, read_header(batch))) == [change]
-    assert (change.version, change.granting_voters[0].voter_id) == (0, ONE)
+    assert (change.version, change.granting_voters[0].voter_id) == (0, NODE_1)
 
 
 def test_several_control_records_are_encoded_in_a_batch() -> None:

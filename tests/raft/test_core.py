@@ -30,13 +30,13 @@ from trio_kafka.raft.values import (
     VoteResponse,
 )
 
-ONE = NodeId(1)
+NODE_1 = NodeId(1)
 
 
 def quorum_of_one(election: Election | None = None, end: int = 0, epoch: int = 0) -> Raft:
     return Raft(
-        me=ONE,
-        voters=(ONE,),
+        me=NODE_1,
+        voters=(NODE_1,),
         election=election or Election(),
         history=History.of([(epoch, 0)] if end else [], end),
         timeouts=Timeouts(),
@@ -49,13 +49,13 @@ def test_quorum_of_one_voter_saves_its_vote_and_leads_at_once() -> None:
 
     actions = raft.start(0.0)
 
-    assert actions == [Save(Election(1, NO_NODE, ONE)), Save(Election(1, ONE)), Lead(1)]
+    assert actions == [Save(Election(1, NO_NODE, NODE_1)), Save(Election(1, NODE_1)), Lead(1)]
     assert raft.role is Role.LEADER
     assert raft.deadline == inf
 
 
 def test_restarted_leader_leads_a_new_epoch() -> None:
-    raft = quorum_of_one(Election(7, ONE), end=20, epoch=7)
+    raft = quorum_of_one(Election(7, NODE_1), end=20, epoch=7)
 
     actions = raft.start(0.0)
 
@@ -74,7 +74,7 @@ def test_quorum_of_one_voter_commits_synced_records() -> None:
 
 
 def test_records_of_older_epochs_are_committed_only_with_a_record_of_the_new_epoch() -> None:
-    raft = quorum_of_one(Election(1, ONE), end=10, epoch=1)
+    raft = quorum_of_one(Election(1, NODE_1), end=10, epoch=1)
     raft.start(0.0)
 
     assert raft.step(Synced(10), 0.0) == []
@@ -88,13 +88,13 @@ def test_a_leader_that_resigns_steps_down_and_keeps_its_epoch() -> None:
 
     assert raft.step(Resign(), 1.0) == [StepDown()]
     assert raft.role is Role.RESIGNED
-    assert raft.election == Election(1, ONE)
+    assert raft.election == Election(1, NODE_1)
 
 
 def voter(end: int = 0, epoch: int = 0, election: Election | None = None) -> Raft:
     return Raft(
-        me=ONE,
-        voters=(ONE, NodeId(2), NodeId(3)),
+        me=NODE_1,
+        voters=(NODE_1, NodeId(2), NodeId(3)),
         election=election or Election(epoch),
         history=History.of([(epoch, 0)] if end else [], end),
         timeouts=Timeouts(),
@@ -109,11 +109,11 @@ def answer_to(raft: Raft, request: VoteRequest, now: float = 0.1) -> VoteRespons
     return sent[0].message
 
 
-def granted(asked: list[Action]) -> VoteResponse:
+def granted(actions: list[Action]) -> VoteResponse:
     """Node 3 grants what these actions ask for."""
     request = next(
         action.message
-        for action in asked
+        for action in actions
         if isinstance(action, Send) and isinstance(action.message, VoteRequest)
     )
     return VoteResponse(
@@ -171,11 +171,11 @@ def test_voter_starts_an_election_only_after_a_majority_grants_its_pre_vote() ->
     raft = voter(election=Election(3, NodeId(2)))
     raft.start(0.0)
 
-    asked = raft.step(Tick(), 2.0)
-    stands = raft.step(granted(asked), 2.1)
+    actions = raft.step(Tick(), 2.0)
+    stands = raft.step(granted(actions), 2.1)
 
-    assert raft.election == Election(4, NO_NODE, ONE)
-    assert {action.message.epoch for action in asked if isinstance(action, Send)} == {3}
+    assert raft.election == Election(4, NO_NODE, NODE_1)
+    assert {action.message.epoch for action in actions if isinstance(action, Send)} == {3}
     assert {action.message.epoch for action in stands if isinstance(action, Send)} == {4}
 
 
@@ -236,7 +236,7 @@ def test_resigned_quorum_of_one_voter_leads_again_in_a_new_epoch() -> None:
     assert raft.deadline < inf
     actions = raft.step(Tick(), raft.deadline)
 
-    assert actions == [Save(Election(2, NO_NODE, ONE)), Save(Election(2, ONE)), Lead(2)]
+    assert actions == [Save(Election(2, NO_NODE, NODE_1)), Save(Election(2, NODE_1)), Lead(2)]
     assert raft.deadline == inf
 
 
@@ -244,8 +244,8 @@ def test_election_with_an_epoch_below_that_of_the_log_is_refused() -> None:
     with pytest.raises(InvariantError, match="epoch 1 of a log with epoch 4"):
         quorum_of_one(Election(1), end=3, epoch=4)
 
-    assert Election(1, ONE, ONE).at_least(4) == Election(4)
-    assert Election(4, ONE).at_least(4) == Election(4, ONE)
+    assert Election(1, NODE_1, NODE_1).at_least(4) == Election(4)
+    assert Election(4, NODE_1).at_least(4) == Election(4, NODE_1)
 
 
 def test_node_named_as_leader_of_a_later_epoch_grants_no_vote_in_that_epoch() -> None:
@@ -254,19 +254,19 @@ def test_node_named_as_leader_of_a_later_epoch_grants_no_vote_in_that_epoch() ->
 
     request = VoteRequest(NodeId(2), 7, 0, 0, pre_vote=False)
     raft.step(Tick(), 2.0)
-    response = VoteResponse(NodeId(3), 7, ONE, granted=False, pre_vote=True, correlation=0)
+    response = VoteResponse(NodeId(3), 7, NODE_1, granted=False, pre_vote=True, correlation=0)
     raft.step(response, 2.1)
 
-    assert raft.election == Election(7, NO_NODE, ONE)
+    assert raft.election == Election(7, NO_NODE, NODE_1)
     assert not answer_to(raft, request, 2.2).granted
 
 
 def test_a_leader_without_a_majority_steps_down() -> None:
     raft = voter()
     raft.start(0.0)
-    asked = raft.step(Tick(), 2.0)
-    asked = raft.step(granted(asked), 2.1)
-    raft.step(granted(asked), 2.2)
+    vote_actions = raft.step(Tick(), 2.0)
+    vote_actions = raft.step(granted(vote_actions), 2.1)
+    raft.step(granted(vote_actions), 2.2)
     assert raft.role is Role.LEADER
 
     while raft.role is Role.LEADER:

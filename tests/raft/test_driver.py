@@ -7,7 +7,7 @@ import trio.testing
 from tests.raft.kit import (
     CONFIG,
     DIRECTORY_ID,
-    ONE,
+    NODE_1,
     ROOT,
     STATIC,
     append,
@@ -48,7 +48,7 @@ async def test_new_log_begins_with_a_leader_change_and_has_bootstrap_records(
         first = (await driver.read(0))[0]
 
     assert epoch == 1
-    assert first.leader_id == ONE
+    assert first.leader_id == NODE_1
     assert first.next_offset == 1
     assert [record.name for record in driver.bootstrap()][:2] == [
         "metadata.version",
@@ -64,7 +64,7 @@ async def test_each_start_leads_a_new_epoch(world, autojump_clock) -> None:
         async with running_quorum(world) as (driver, loader):
             assert await driver.elect() == life
             assert loader.image.offset == life
-            assert loader.image.leader_id == ONE
+            assert loader.image.leader_id == NODE_1
 
 
 async def test_wait_for_a_commit_ends_when_the_batch_is_synced(world, autojump_clock) -> None:
@@ -129,7 +129,7 @@ async def test_a_leader_that_resigned_leads_again_in_a_new_epoch(world, autojump
         end = append(driver, [setting(1)], epoch, 33)
         await driver.wait_committed(end)
         await loader.wait_published(end)
-        assert loader.image.leader_id == ONE
+        assert loader.image.leader_id == NODE_1
 
 
 async def test_a_leader_that_resigns_while_its_election_is_saved_does_not_lead_that_epoch(
@@ -262,8 +262,8 @@ async def test_log_written_by_kafka_is_read_record_by_record(world, autojump_clo
     for (_, record), dump in zip(records, expected, strict=True):
         name = "".join(part.capitalize() for part in dump.type.split("_"))
         assert type(record).__name__.lower() == name.lower()
-        made = to_data(record, names="kafka", version=dump.version)
-        assert {key: made[key] for key in dump.data} == dump.data
+        data = to_data(record, names="kafka", version=dump.version)
+        assert {key: data[key] for key in dump.data} == dump.data
 
 
 async def test_image_of_a_log_written_by_kafka_has_its_newest_snapshot_and_later_records(
@@ -289,7 +289,7 @@ async def test_image_of_a_log_written_by_kafka_has_its_newest_snapshot_and_later
     assert image.epoch == 4
     assert image.next_producer_id > 0
     assert image.configs[2, "compacted"]["cleanup.policy"] == "compact"
-    assert image.brokers[ONE].endpoints[0].port == 30592
+    assert image.brokers[NODE_1].endpoints[0].port == 30592
 
 
 async def test_quorum_of_more_than_one_voter_is_refused_with_its_voters_named(
@@ -310,7 +310,9 @@ async def test_a_directory_of_another_voter_is_refused(world, autojump_clock) ->
     assert world.descriptors.files > before
 
     with pytest.raises(UnsupportedQuorumError, match="belongs to another directory"):
-        await open_quorum(store, node_id=ONE, directory_id=bytes(16), node=Node("broker", "broker"))
+        await open_quorum(
+            store, node_id=NODE_1, directory_id=bytes(16), node=Node("broker", "broker")
+        )
 
     assert world.descriptors.files == before
 
@@ -331,7 +333,7 @@ async def test_quorum_without_voters_in_snapshot_and_settings_is_refused(
     with pytest.raises(UnsupportedQuorumError, match="names no voters"):
         await open_quorum(
             await open_store(world, world.directory(ROOT), CONFIG),
-            node_id=ONE,
+            node_id=NODE_1,
             directory_id=DIRECTORY_ID,
             node=Node("broker", "broker"),
         )

@@ -1,8 +1,8 @@
-"""What formatting writes."""
+"""Files written by formatting."""
 
 import pytest
 
-from tests.raft.kit import DIRECTORY_ID, ONE, ROOT, format_root
+from tests.raft.kit import DIRECTORY_ID, NODE_1, ROOT, format_root
 from trio_kafka.errors import KafkaError
 from trio_kafka.raft.format import format_metadata
 from trio_kafka.raft.snapshot import BOOTSTRAP, read_snapshot
@@ -18,7 +18,7 @@ async def test_a_formatted_directory_has_one_snapshot_with_voters_and_features(
     assert directory.names() == ["00000000000000000000-0000000000.checkpoint"]
     assert snapshot.voters is not None
     assert snapshot.voters.kraft_version == 1
-    assert snapshot.voters.voters[0].id == ONE
+    assert snapshot.voters.voters[0].id == NODE_1
     assert snapshot.voters.voters[0].directory_id == DIRECTORY_ID
     assert snapshot.records[0].feature_level == 33
 
@@ -28,7 +28,7 @@ async def test_second_format_of_a_directory_changes_no_file(world, autojump_cloc
 
     async def again(level: int) -> bool:
         return await format_metadata(
-            root, node_id=ONE, directory_id=DIRECTORY_ID, endpoints=[], now_ms=1, level=level
+            root, node_id=NODE_1, directory_id=DIRECTORY_ID, endpoints=[], now_ms=1, level=level
         )
 
     assert await again(33)

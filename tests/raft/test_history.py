@@ -52,8 +52,11 @@ def test_history_agrees_with_a_list_of_the_epochs_of_all_records(
     assert history.last_epoch == (epochs[-1] if epochs else 0)
     for end in range(1, len(epochs) + 1):
         assert history.epoch_at(end) == epochs[end - 1]
-    for asked in set(epochs):
-        assert history.end_of(asked) == (asked, len(epochs) - epochs[::-1].index(asked))
+    for past_epoch in set(epochs):
+        assert history.end_of(past_epoch) == (
+            past_epoch,
+            len(epochs) - epochs[::-1].index(past_epoch),
+        )
 
 
 def test_records_of_an_older_epoch_are_refused() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.raft.kit import DIRECTORY_ID, ONE, ROOT, STATIC, put_sample
+from tests.raft.kit import DIRECTORY_ID, NODE_1, ROOT, STATIC, put_sample
 from trio_kafka.errors import LogDirError
 from trio_kafka.log.files.checkpoints import read_file, replace_file
 from trio_kafka.log.files.partition_metadata import parse_id
@@ -12,11 +12,11 @@ from trio_kafka.raft.values import Election
 from trio_kafka.raft.voters import Voter, VoterSet
 
 
-@pytest.mark.parametrize("voters", [STATIC, VoterSet(1, (Voter(ONE, DIRECTORY_ID),))])
+@pytest.mark.parametrize("voters", [STATIC, VoterSet(1, (Voter(NODE_1, DIRECTORY_ID),))])
 async def test_saved_election_is_loaded_unchanged(world, autojump_clock, voters: VoterSet) -> None:
     directory = world.directory(ROOT, create=True)
 
-    for election in (Election(3, ONE, NO_NODE), Election(4, NO_NODE, ONE)):
+    for election in (Election(3, NODE_1, NO_NODE), Election(4, NO_NODE, NODE_1)):
         await save_election(directory, election, voters)
         assert await load_election(directory) == election
 
@@ -29,7 +29,7 @@ async def test_file_of_static_voters_is_that_of_kafka_byte_for_byte(world, autoj
     election = await load_election(directory)
     await save_election(directory, election, STATIC)
 
-    assert election == Election(3, ONE, NO_NODE)
+    assert election == Election(3, NODE_1, NO_NODE)
     assert await read_file(directory, NAME) == kafkas
 
 
@@ -39,10 +39,10 @@ async def test_voters_are_read_from_the_file_only_for_kraft_version_0(
     directory = world.directory(ROOT, create=True)
     assert await load_voters(directory) is None
 
-    await save_election(directory, Election(3, ONE, NO_NODE), STATIC)
+    await save_election(directory, Election(3, NODE_1, NO_NODE), STATIC)
     assert await load_voters(directory) == STATIC
 
-    await save_election(directory, Election(3, ONE, NO_NODE), VoterSet(1, (Voter(ONE),)))
+    await save_election(directory, Election(3, NODE_1, NO_NODE), VoterSet(1, (Voter(NODE_1),)))
     assert await load_voters(directory) is None
 
 
@@ -79,7 +79,7 @@ async def test_negative_or_largest_epoch_in_the_file_is_refused(
     world, autojump_clock, epoch: int
 ) -> None:
     directory = world.directory(ROOT, create=True)
-    await save_election(directory, Election(epoch, ONE, NO_NODE), STATIC)
+    await save_election(directory, Election(epoch, NODE_1, NO_NODE), STATIC)
 
     with pytest.raises(LogDirError, match=f"quorum-state: epoch {epoch}, want 0 to 2147483646"):
         await load_election(directory)

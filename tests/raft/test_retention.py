@@ -60,13 +60,13 @@ async def test_no_snapshot_is_removed_without_limits_or_below_the_limits(
 ) -> None:
     await format_root(world)
     async with running_quorum(world, config=CONFIG, retention=ALL) as (driver, loader):
-        made = await snapshots(driver, loader, 1, 2, 3)
+        snapshot_ids = await snapshots(driver, loader, 1, 2, 3)
         assert await driver.store.remove_expired() is None
         driver.store.cleaner.retention = Retention(max_bytes=await held(driver), max_ms=NOW_MS)
         await driver.store.remove_expired()
 
-        assert made[0] == BOOTSTRAP
-        assert await snapshots_in(driver.store.directory) == made
+        assert snapshot_ids[0] == BOOTSTRAP
+        assert await snapshots_in(driver.store.directory) == snapshot_ids
         assert driver.store.log.start_offset == 0
 
 
@@ -75,17 +75,17 @@ async def test_oldest_snapshots_are_removed_until_the_size_is_within_max_bytes(
 ) -> None:
     await format_root(world)
     async with running_quorum(world, config=CONFIG, retention=ALL) as (driver, loader):
-        made = await snapshots(driver, loader, *range(1, 6))
+        snapshot_ids = await snapshots(driver, loader, *range(1, 6))
         store, before = driver.store, await held(driver)
 
         store.cleaner.retention = Retention(max_bytes=before - 1, max_ms=-1)
         assert await store.remove_expired() is None
-        assert await snapshots_in(store.directory) == made[1:]  # one is enough
+        assert await snapshots_in(store.directory) == snapshot_ids[1:]  # one is enough
 
         store.cleaner.retention = Retention(max_bytes=before // 2, max_ms=-1)
         await store.remove_expired()
         kept = await snapshots_in(store.directory)
-        assert kept == made[-len(kept) :]
+        assert kept == snapshot_ids[-len(kept) :]
         assert await held(driver) <= before // 2 < before
         first, second = (segment.base_offset for segment in list(store.log.segments)[:2])
         assert first <= kept[0].offset < second  # all below it is gone, nothing above
@@ -101,15 +101,15 @@ async def test_newest_snapshot_is_never_removed(
 ) -> None:
     await format_root(world)
     async with running_quorum(world, config=CONFIG, retention=keep) as (driver, loader):
-        made = await snapshots(driver, loader, 1, 2, 3)
+        snapshot_ids = await snapshots(driver, loader, 1, 2, 3)
         assert await driver.store.remove_expired() is None
-        assert await snapshots_in(driver.store.directory) == made[-1:]
+        assert await snapshots_in(driver.store.directory) == snapshot_ids[-1:]
         await topics(driver, loader, 1000)
 
     for _ in range(2):
         async with running_quorum(world, config=CONFIG, retention=keep) as (driver, loader):
             assert len(loader.image.topics) == 160
-            assert driver.store.log.start_offset == made[-1].offset
+            assert driver.store.log.start_offset == snapshot_ids[-1].offset
 
 
 async def test_snapshots_above_max_age_are_removed_and_the_next_removal_time_is_returned(
@@ -119,16 +119,16 @@ async def test_snapshots_above_max_age_are_removed_and_the_next_removal_time_is_
     async with running_quorum(world, config=CONFIG, retention=ALL) as (driver, loader):
         store, now_ms = driver.store, NOW_MS
         times = [now_ms - 3 * DAY_MS, now_ms - DAY_MS - 1, now_ms - DAY_MS, now_ms]
-        made = await snapshots(driver, loader, *times)
-        assert [await read_timestamp(store.directory, at) for at in made] == [1000, *times]
+        snapshot_ids = await snapshots(driver, loader, *times)
+        assert [await read_timestamp(store.directory, at) for at in snapshot_ids] == [1000, *times]
 
         store.cleaner.retention = Retention(max_bytes=-1, max_ms=DAY_MS)
         assert await store.cleaner.clean(store.log, store.snapshot, now_ms) == now_ms + 1
-        assert await snapshots_in(store.directory) == made[3:]
+        assert await snapshots_in(store.directory) == snapshot_ids[3:]
         assert await store.cleaner.clean(store.log, store.snapshot, now_ms) == now_ms + 1
         assert await store.cleaner.clean(store.log, store.snapshot, now_ms + 1) is None
-        assert await snapshots_in(store.directory) == made[4:]
-        assert store.log.segments.first.base_offset <= made[4].offset
+        assert await snapshots_in(store.directory) == snapshot_ids[4:]
+        assert store.log.segments.first.base_offset <= snapshot_ids[4].offset
 
 
 async def test_young_snapshot_keeps_the_snapshots_after_it(
@@ -137,28 +137,28 @@ async def test_young_snapshot_keeps_the_snapshots_after_it(
     await format_root(world)
     async with running_quorum(world, config=CONFIG, retention=ALL) as (driver, loader):
         store = driver.store
-        made = await snapshots(driver, loader, NOW_MS, 1, 1)
+        snapshot_ids = await snapshots(driver, loader, NOW_MS, 1, 1)
         store.cleaner.retention = Retention(max_bytes=-1, max_ms=DAY_MS)
         await store.cleaner.clean(store.log, store.snapshot, NOW_MS)
 
-        assert await snapshots_in(store.directory) == made[1:]
+        assert await snapshots_in(store.directory) == snapshot_ids[1:]
 
 
 async def test_damaged_snapshot_counts_as_too_old(world: World, autojump_clock: object) -> None:
     await format_root(world)
     async with running_quorum(world, config=CONFIG, retention=ALL) as (driver, loader):
         now_ms = int(world.clock.wall() * 1000)
-        made = await snapshots(driver, loader, now_ms, now_ms)
+        snapshot_ids = await snapshots(driver, loader, now_ms, now_ms)
         directory = driver.store.directory
-        for at in made[:2]:
+        for at in snapshot_ids[:2]:
             file = directory.open(at.name)
             file.truncate(20)
             file.close()
-        assert await read_timestamp(directory, made[0]) == -1
+        assert await read_timestamp(directory, snapshot_ids[0]) == -1
 
         driver.store.cleaner.retention = Retention(max_bytes=-1, max_ms=DAY_MS)
         await driver.store.remove_expired()
-        assert await snapshots_in(directory) == made[2:]
+        assert await snapshots_in(directory) == snapshot_ids[2:]
 
 
 async def test_last_undamaged_snapshot_is_kept_if_the_newest_is_damaged(
@@ -166,16 +166,16 @@ async def test_last_undamaged_snapshot_is_kept_if_the_newest_is_damaged(
 ) -> None:
     await format_root(world)
     async with running_quorum(world, config=CONFIG, retention=ALL) as (driver, loader):
-        made = await snapshots(driver, loader, 1, 2)
+        snapshot_ids = await snapshots(driver, loader, 1, 2)
     directory = world.directory(ROOT).directory("__cluster_metadata-0")
-    file = directory.open(made[-1].name)
+    file = directory.open(snapshot_ids[-1].name)
     file.truncate(100)
     file.close()
 
     keep = Retention(max_bytes=0, max_ms=0)
     async with running_quorum(world, config=CONFIG, retention=keep) as (driver, loader):
         await driver.store.remove_expired()
-        assert made[1] in await snapshots_in(directory)
+        assert snapshot_ids[1] in await snapshots_in(directory)
         assert len(loader.image.topics) == 80
 
 
@@ -212,18 +212,18 @@ async def test_snapshots_above_max_bytes_are_removed_a_minute_after_new_records(
     await format_root(world)
     keep = Retention(max_bytes=0, max_ms=-1)
     async with running_quorum(world, config=CONFIG, retention=keep) as (driver, loader):
-        made = await snapshots(driver, loader, 1, 1)
+        snapshot_ids = await snapshots(driver, loader, 1, 1)
         generator = SnapshotGenerator(driver, SnapshotSettings(), Node("broker", "broker"))
         loader.add(generator)
         async with trio.open_nursery() as nursery:
             await nursery.start(generator.run)
             await trio.sleep(1000)
-            assert await snapshots_in(driver.store.directory) == made
+            assert await snapshots_in(driver.store.directory) == snapshot_ids
             await topics(driver, loader, 80)
             await trio.sleep(59)
-            assert await snapshots_in(driver.store.directory) == made
+            assert await snapshots_in(driver.store.directory) == snapshot_ids
             await trio.sleep(2)
-            assert await snapshots_in(driver.store.directory) == made[-1:]
+            assert await snapshots_in(driver.store.directory) == snapshot_ids[-1:]
             nursery.cancel_scope.cancel()
 
 
@@ -265,21 +265,21 @@ async def test_snapshots_are_removed_as_soon_as_a_descriptor_is_free(
     await format_root(world)
     config = LogConfig(segment_bytes=2_000)
     async with running_quorum(world, config=config, retention=ALL) as (driver, loader):
-        made = await snapshots(driver, loader, 1, 2, 3)
+        snapshot_ids = await snapshots(driver, loader, 1, 2, 3)
         driver.store.cleaner.retention = Retention(max_bytes=0, max_ms=-1)
         free_at = trio.current_time() + 90.0
-        asked: list[str] = []
+        attempts: list[str] = []
 
         def fault(machine: str, name: str, target: str) -> OSError | None:
             if name != call or trio.current_time() >= free_at:
                 return None
-            asked.append(target)
+            attempts.append(target)
             return OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
         world.universe.fault = fault
         await driver.store.remove_expired()
 
-        assert await snapshots_in(driver.store.directory) == made[-1:]
-        assert not asked or trio.current_time() >= free_at
-        assert asked
+        assert await snapshots_in(driver.store.directory) == snapshot_ids[-1:]
+        assert not attempts or trio.current_time() >= free_at
+        assert attempts
         assert driver.store.log.failed is None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.raft.kit import DIRECTORY_ID, ONE, ROOT, dumped, put_sample
+from tests.raft.kit import DIRECTORY_ID, NODE_1, ROOT, dumped, put_sample
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.features import bootstrap_features
 from trio_kafka.protocol.json_data import to_data
@@ -18,7 +18,7 @@ from trio_kafka.raft.voters import Voter, VoterEndpoint, VoterSet
 from trio_kafka.records.batch import iterate_headers
 from trio_kafka.testing.simulation import simulated_world
 
-VOTERS = VoterSet(1, (Voter(ONE, DIRECTORY_ID, (VoterEndpoint("C", "h", 9),)),))
+VOTERS = VoterSet(1, (Voter(NODE_1, DIRECTORY_ID, (VoterEndpoint("C", "h", 9),)),))
 
 
 async def write(
@@ -71,8 +71,8 @@ async def test_snapshots_written_by_kafka_are_read_record_by_record(
     for at in await snapshots_in(directory):
         snapshot = await read_snapshot(directory, at)
         for record, dump in zip(snapshot.records, expected[at.name], strict=True):
-            made = to_data(record, names="kafka", version=dump.version)
-            assert {key: made[key] for key in dump.data} == dump.data
+            data = to_data(record, names="kafka", version=dump.version)
+            assert {key: data[key] for key in dump.data} == dump.data
             read += 1
         assert (snapshot.voters is not None) == (name == "dynamic_quorum")
 
@@ -88,7 +88,7 @@ async def test_bootstrap_snapshot_has_the_size_of_that_of_kafka(world, autojump_
         BOOTSTRAP,
         bootstrap_features(),
         level=33,
-        voters=VoterSet(1, (Voter(ONE, DIRECTORY_ID, (endpoint,)),)),
+        voters=VoterSet(1, (Voter(NODE_1, DIRECTORY_ID, (endpoint,)),)),
         timestamp_ms=1795235784646,
         now_ms=1795235784711,
     )

@@ -7,7 +7,7 @@ from tests.log.kit import content_of
 from tests.log.kit import fill as put
 from tests.raft.kit import (
     CONFIG,
-    ONE,
+    NODE_1,
     ROOT,
     STATIC,
     append,
@@ -118,7 +118,7 @@ def metadata_directory(world: World) -> Directory:
     return world.directory(ROOT).directory("__cluster_metadata-0")
 
 
-@pytest.mark.parametrize("saved", [None, Election(), Election(1, ONE), Election(2, ONE)])
+@pytest.mark.parametrize("saved", [None, Election(), Election(1, NODE_1), Election(2, NODE_1)])
 async def test_election_below_the_epoch_of_the_log_is_raised_to_that_epoch(
     world, autojump_clock, caplog, saved: Election | None
 ) -> None:

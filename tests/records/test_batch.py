@@ -130,7 +130,7 @@ def test_encoding_offsets_that_do_not_ascend_is_refused(offsets: list[int]) -> N
 
 
 @pytest.mark.parametrize(
-    ("data", "count", "what"),
+    ("data", "count", "message"),
     [
         ("", 1, "1 records in 0 bytes"),
         ("0c000000010100", -1, "-1 records"),
@@ -152,11 +152,11 @@ def test_encoding_offsets_that_do_not_ascend_is_refused(offsets: list[int]) -> N
     ],
 )
 def test_malformed_records_raise_corrupt_message_with_the_batch_position(
-    data: str, count: int, what: str
+    data: str, count: int, message: str
 ) -> None:
     batch = with_records(bytes.fromhex(data), count)
 
-    with pytest.raises(KafkaError, match=what) as caught:
+    with pytest.raises(KafkaError, match=message) as caught:
         decode(batch)
     assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
     assert "batch at 0" in str(caught.value)

@@ -17,7 +17,7 @@ def test_length_of_a_file_range_is_its_number_of_bytes_left() -> None:
     part = FileRange(Lease(), 10, 90)
 
     part.position += 30
-    part.left -= 30
+    part.remaining -= 30
 
     assert (len(part), part.position) == (60, 40)
 
@@ -35,4 +35,4 @@ def test_release_of_a_file_range_releases_its_lease() -> None:
 
 
 def test_repr_of_a_file_range_shows_position_and_bytes_left() -> None:
-    assert repr(FileRange(Lease(), 1, 2)) == "FileRange(position=1, left=2)"
+    assert repr(FileRange(Lease(), 1, 2)) == "FileRange(position=1, remaining=2)"

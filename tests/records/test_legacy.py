@@ -43,7 +43,7 @@ def messages(content: bytes) -> list[tuple[int, LegacyMessage]]:
     return result
 
 
-def wanted(name: str) -> list[str]:
+def expected_lines(name: str) -> list[str]:
     """Lines of Kafka's own classes about the records of a set."""
     text = SETS["expected.txt"].decode().split(f"{name} ")[1]
     lines = text.split("\nv")[0].splitlines()
@@ -63,7 +63,7 @@ def test_legacy_records_are_read_as_by_kafka(name: str) -> None:
         for record in read_legacy_records(message)
     ]
 
-    assert result == wanted(name)
+    assert result == expected_lines(name)
 
 
 @pytest.mark.parametrize("name", NAMES)

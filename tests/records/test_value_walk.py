@@ -42,7 +42,7 @@ def batch(records) -> tuple[bytes, BatchHeader]:
 
 
 def outcome(read):
-    """What was read until the end, and the error there."""
+    """Values up to the end, and the error there."""
     values = []
     try:
         values.extend(read())

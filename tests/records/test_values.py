@@ -31,11 +31,11 @@ def test_replacing_record_values_changes_nothing_else(given_records: list[Record
     batch = memoryview(encode_batch(given_records, 7))
     header = read_header(batch)
 
-    made = whole(
+    content = whole(
         with_values(bytes(batch[HEADER_SIZE:]), header.count, lambda value: value[::-1] + b"!")
     )
 
-    packed, changed = repacked(batch, header, header.codec, made)
+    packed, changed = repacked(batch, header, header.codec, content)
     for before, after in zip(
         read_records(batch, 0, header), read_records(packed, 0, changed), strict=True
     ):
@@ -57,8 +57,8 @@ def test_replacing_values_by_themselves_returns_the_same_object(
 @given(st.binary(max_size=80), st.integers(1, 5))
 def test_random_bytes_are_refused_or_returned_as_whole_records(data: bytes, count: int) -> None:
     with suppress(KafkaError):
-        made = whole(with_values(data, count, lambda value: value))
-        assert made is data
+        content = whole(with_values(data, count, lambda value: value))
+        assert content is data
 
 
 def test_replacing_values_of_a_long_batch_pauses_regularly() -> None:

@@ -54,7 +54,7 @@ def make_slow(partition: Partition) -> None:
 
 
 class Marks(list):
-    """What `changed` was called with."""
+    """Stand-in for `changed`: keeps the arguments of its calls."""
 
     def __call__(self, partition: Partition) -> None:
         self.append(partition)
@@ -99,7 +99,7 @@ def batch(count: int = 1, *, size: int = 10, **fields) -> memoryview:
 
 
 def make_cold(partition: Partition) -> None:
-    """What was appended so far is in a sealed segment, and not in the page cache."""
+    """Put all appended batches into a sealed segment, and out of the page cache."""
     roll(partition.log)
     for segment in partition.log.segments:
         segment.file.chill()
@@ -138,8 +138,8 @@ class Cluster:
             if topic_id is None:
                 topic_id = TopicId(self.world.random_bytes(16))
                 delta.create_topic(name, topic_id)
-            for number, one in partitions.items():
-                delta.set_partition(delta.topic(topic_id), number, one)
+            for number, partition_state in partitions.items():
+                delta.set_partition(delta.topic(topic_id), number, partition_state)
         self._publish(delta)
 
     def configure(self, topic: str, **settings: str) -> None:
@@ -225,7 +225,7 @@ LANE: list[Delayed] = []
 
 
 def try_complete(fetch: Fetch, timed_out: bool) -> FetchAnswer | None:
-    """What a parked fetch does after a mark or at its deadline."""
+    """Answer of a parked fetch after a mark or at its deadline."""
     return whole(fetch.complete()) if fetch.is_due(timed_out) else None
 
 

@@ -36,13 +36,13 @@ def test_queue_is_limited_in_its_number_of_items() -> None:
 
 
 def test_popped_item_has_a_result_and_no_records() -> None:
-    queue, one = AppendQueue(), item(10)
-    queue.push(one)
+    queue, entry = AppendQueue(), item(10)
+    queue.push(entry)
 
     assert queue.pop(DONE) == 10
 
-    assert one.result is DONE
-    assert len(one.batch) == 0
+    assert entry.result is DONE
+    assert len(entry.batch) == 0
 
 
 @given(st.lists(st.none() | st.integers(0, 100)))
@@ -56,15 +56,15 @@ def test_queue_keeps_the_order_and_counts_items_and_bytes(steps: list[int | None
             assert queue.first is there[0]
             queue.pop(DONE)
             del there[0]
-        waiting = sum(len(one.batch) for one in there)
+        waiting = sum(len(entry.batch) for entry in there)
         most = max(most, waiting)
         assert (len(queue), queue.bytes, queue.most_bytes) == (len(there), waiting, most)
 
 
 def test_item_counts_with_its_original_size_after_its_records_have_changed() -> None:
-    queue, one = AppendQueue(), item(10)
-    queue.push(one)
-    one.batch = memoryview(bytes(1000))
+    queue, entry = AppendQueue(), item(10)
+    queue.push(entry)
+    entry.batch = memoryview(bytes(1000))
 
     assert queue.pop(DONE) == 10
     assert queue.bytes == 0

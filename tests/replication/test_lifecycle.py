@@ -21,14 +21,14 @@ from trio_kafka.testing.simulation import fault_on, run_until_crash
 async def test_failure_of_a_directory_takes_its_partitions_offline(world, autojump_clock) -> None:
     cluster = await open_cluster(world, paths=("/a", "/b"))
     cluster.change(t={0: state(1), 1: state(1)})
-    one, two = (cluster.replicas.partition("t", number) for number in (0, 1))
-    world.universe.fault = fault_on("append", OSError(5, "EIO"), one.log.directory.path)
+    first, second = (cluster.replicas.partition("t", number) for number in (0, 1))
+    world.universe.fault = fault_on("append", OSError(5, "EIO"), first.log.directory.path)
 
     with pytest.raises(KafkaError, match="KAFKA_STORAGE_ERROR"):
-        append(one, batch(), acks=1)
+        append(first, batch(), acks=1)
 
     assert refused(cluster, "t", 0) is ErrorCode.KAFKA_STORAGE_ERROR
-    assert append(two, batch(), acks=1).last_offset == 0
+    assert append(second, batch(), acks=1).last_offset == 0
     assert cluster.replicas.figures()["offline"] == 1
 
 

@@ -1,4 +1,4 @@
-"""Who is told which producers a partition has."""
+"""Producers of a partition, as it lists them."""
 
 import pytest
 

@@ -238,4 +238,4 @@ async def test_settings_of_another_broker_change_no_partition(world) -> None:
 
     assert steps == []
     after = [partition.settings for partition in cluster.replicas.partitions]
-    assert all(one is other for one, other in zip(before, after, strict=True))
+    assert all(old is new for old, new in zip(before, after, strict=True))

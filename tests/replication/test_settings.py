@@ -6,8 +6,8 @@ from trio_kafka.records.validate import Limits
 from trio_kafka.replication.settings import PartitionSettings, log_config, partition_settings
 
 
-def settings(**given: str) -> PartitionSettings:
-    topic = topic_config({name.replace("_", "."): text for name, text in given.items()}, BROKER)
+def settings(**texts: str) -> PartitionSettings:
+    topic = topic_config({name.replace("_", "."): text for name, text in texts.items()}, BROKER)
     return partition_settings(topic, full_validation=False)
 
 
@@ -19,9 +19,9 @@ def test_a_topic_without_settings_has_the_defaults_of_logs_and_partitions() -> N
 
 
 def test_settings_of_a_topic_are_those_of_its_log() -> None:
-    given = {"cleanup.policy": "compact,delete", "segment.bytes": "2000000", "retention.ms": "5"}
+    configs = {"cleanup.policy": "compact,delete", "segment.bytes": "2000000", "retention.ms": "5"}
 
-    config = log_config(topic_config(given, BROKER))
+    config = log_config(topic_config(configs, BROKER))
 
     assert config == LogConfig(
         cleanup_policy=frozenset({"compact", "delete"}), segment_bytes=2_000_000, retention_ms=5
@@ -29,9 +29,9 @@ def test_settings_of_a_topic_are_those_of_its_log() -> None:
 
 
 def test_internal_segment_bytes_overrides_segment_bytes() -> None:
-    given = {"segment.bytes": "2000000", "internal.segment.bytes": "100"}
+    configs = {"segment.bytes": "2000000", "internal.segment.bytes": "100"}
 
-    assert log_config(topic_config(given, BROKER)).segment_bytes == 100
+    assert log_config(topic_config(configs, BROKER)).segment_bytes == 100
 
 
 def test_settings_limit_message_size_and_timestamps() -> None:
@@ -66,12 +66,12 @@ def test_compacted_topics_need_keys_and_full_validation_reads_all_records() -> N
 
 
 def test_topics_with_the_same_settings_share_their_config_objects():
-    one, same = topic_config({}, BROKER), topic_config({}, BROKER)
+    first, same = topic_config({}, BROKER), topic_config({}, BROKER)
     other = topic_config({"retention.ms": "5"}, BROKER)
 
-    assert log_config(one) is log_config(same)
-    assert partition_settings(one, full_validation=True) is partition_settings(
+    assert log_config(first) is log_config(same)
+    assert partition_settings(first, full_validation=True) is partition_settings(
         same, full_validation=True
     )
     assert log_config(other).retention_ms == 5
-    assert log_config(one).retention_ms != 5
+    assert log_config(first).retention_ms != 5

@@ -29,10 +29,10 @@ async def test_tree_shows_each_partition_until_its_deletion(world) -> None:
     cluster.change(t={0: state(1)})
     node = cluster.replicas.node
 
-    assert {one.kind for _, one in node.walk() if "-0" in one.name} == {"partition"}
-    shown = {one.name: one.figures() for _, one in node.walk()}
+    assert {child.kind for _, child in node.walk() if "-0" in child.name} == {"partition"}
+    shown = {child.name: child.figures() for _, child in node.walk()}
     assert shown["t-0"]["leader"] == 1
     assert shown["replica-manager"]["leaders"] == 1
     assert {"Produce", "Fetch", "fetch-sessions", "cold-reads"} <= shown.keys()
     cluster.change(t=None)
-    assert "t-0" not in {one.name for _, one in node.walk()}
+    assert "t-0" not in {child.name for _, child in node.walk()}

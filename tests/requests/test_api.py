@@ -1,4 +1,4 @@
-"""What `@api` takes from the message, and what it refuses."""
+"""`@api`: properties taken from the message, and messages that it refuses."""
 
 import pytest
 
@@ -28,22 +28,22 @@ def test_api_has_key_name_and_versions_of_its_request_message() -> None:
     @api(EchoRequest)
     def echo(request: object, context: object) -> None: ...
 
-    made = api_of(echo)
-    assert made is not None
-    assert (made.key, made.name, made.first, made.last) == (10100, "Echo", 0, 1)
-    assert made.response is EchoResponse
-    assert made.handler is echo
-    assert made.source == __name__
-    assert not made.waits
+    echo_api = api_of(echo)
+    assert echo_api is not None
+    assert (echo_api.key, echo_api.name, echo_api.first, echo_api.last) == (10100, "Echo", 0, 1)
+    assert echo_api.response is EchoResponse
+    assert echo_api.handler is echo
+    assert echo_api.source == __name__
+    assert not echo_api.waits
 
 
 def test_api_of_an_async_handler_waits() -> None:
     @api(EchoRequest)
     async def echo(request: object, context: object) -> None: ...
 
-    made = api_of(echo)
-    assert made is not None
-    assert made.waits
+    echo_api = api_of(echo)
+    assert echo_api is not None
+    assert echo_api.waits
 
 
 @pytest.mark.parametrize(
@@ -63,12 +63,12 @@ def test_unstable_versions_of_an_api_are_served_only_when_enabled(
     @api(UnsteadyRequest, **arguments)  # type: ignore[arg-type]
     def handler(request: object, context: object) -> None: ...
 
-    made = api_of(handler)
-    assert made is not None
-    assert (made.first, made.last, made.newest) == versions
+    served_api = api_of(handler)
+    assert served_api is not None
+    assert (served_api.first, served_api.last, served_api.newest) == versions
     first, _, newest = versions
-    for one in (made.with_unstable(), made.listing.with_unstable()):
-        assert (one.first, one.last, one.newest) == (first, newest, newest)
+    for unstable in (served_api.with_unstable(), served_api.listing.with_unstable()):
+        assert (unstable.first, unstable.last, unstable.newest) == (first, newest, newest)
 
 
 def test_api_decorator_rejects_messages_that_cannot_be_served() -> None:

@@ -170,18 +170,18 @@ def assert_nothing_is_held(harness: PluginHarness) -> None:
     # Replacements of parked handlers are kept for the next ones.
     most = THREADS + group_of(harness).spare
     assert THREADS <= group_of(harness).unparked <= most
-    for one in harness.interceptors._all:
-        assert one.limiter is None or one.limiter.borrowed_tokens == 0
+    for interception in harness.interceptors._all:
+        assert interception.limiter is None or interception.limiter.borrowed_tokens == 0
 
 
 async def assert_each_kind_is_served(harness: PluginHarness) -> None:
     """As many at once of each kind as there are handlers: the plain, the async, the parked."""
     kinds = [EchoRequest("x"), WaitRequest(100), ReadRequest()] * THREADS
-    asked = [(harness.client(), request) for request in kinds]
+    requests = [(harness.client(), request) for request in kinds]
     with trio.fail_after(10):
-        for client, request in asked:
+        for client, request in requests:
             client.send(request)
-        answers = [await client.receive(request) for client, request in asked]
+        answers = [await client.receive(request) for client, request in requests]
     assert [type(answer).__name__ for answer in answers[:3]] == [
         "EchoResponse",
         "WaitResponse",
@@ -200,8 +200,8 @@ def put(harness: PluginHarness, *functions: Any, **more: Any) -> Iterator[Held]:
         for order, function in enumerate(functions)
     ]
     yield held
-    for one in placed:
-        harness.interceptors.remove(one)
+    for interception in placed:
+        harness.interceptors.remove(interception)
 
 
 async def open_harness(harness: PluginHarness) -> Purgatory:

@@ -119,9 +119,9 @@ def test_large_response_is_encoded_in_few_segments_and_keeps_its_file_ranges() -
 
 
 def _without(message: ProduceRequest, place: object) -> ProduceRequest:
-    for one in message.topic_data[0].partition_data:
-        if one.records is place:
-            one.records = b"x" * 200
+    for partition in message.topic_data[0].partition_data:
+        if partition.records is place:
+            partition.records = b"x" * 200
     return message
 
 
@@ -153,7 +153,7 @@ def test_responses_that_are_smaller_or_have_records_are_encoded_before_sending(
 ) -> None:
     count = 50_000 if not streams else 5000
     assert all(
-        type(one) is bytes for one in whole(encode_in_steps(wide(count), 12, streams=streams))
+        type(piece) is bytes for piece in whole(encode_in_steps(wide(count), 12, streams=streams))
     )
 
     data = [PartitionProduceData(index=at, records=b"x" * 2000) for at in range(5000)]

@@ -40,7 +40,7 @@ MANY = 3
 
 @define(eq=False)
 class Shelf:
-    """What all that is asked for in a round waits for. written: rounds that had something for it;
+    """Shelf that all requests of a round wait for. written: rounds that had something for it;
     closed: it is to be written later, by hand.
     """
 
@@ -52,7 +52,7 @@ class Shelf:
     written: list[int] = field(factory=list)
     closed: bool = False
     error: KafkaError | None = None
-    asked: Callable[[], None] = lambda: None
+    on_request: Callable[[], None] = lambda: None
     slow: Callable[[], None] = lambda: None
 
     def serve(self, request: WaitRequest) -> Delayed | WaitResponse:
@@ -63,7 +63,7 @@ class Shelf:
         if rounds.calls is not None and not self.waiting:
             rounds.defer(self.write)
         self.waiting.append(name)
-        self.asked()
+        self.on_request()
 
         def outcome(timed_out: bool) -> WaitResponse | None:
             if self.error is not None:
@@ -211,7 +211,7 @@ async def test_peer_that_leaves_within_a_round_does_not_disturb_other_requests(
     autojump_clock: MockClock,
 ) -> None:
     async with a_shelf() as shelf:
-        shelf.asked = shelf.clients[1].socket.abort
+        shelf.on_request = shelf.clients[1].socket.abort
         shelf.ask_all()
         for client in shelf.clients[::2]:
             await client.receive_answer(WaitResponse, 0)
@@ -230,9 +230,9 @@ async def test_pipelined_requests_of_a_client_complete_in_separate_rounds(
         client = shelf.clients[0]
         frames = [request_frame(WaitRequest(number), 0) for number in range(5)]
         await client.send(b"".join(frames))
-        told = [(await client.receive_answer(WaitResponse, 0))[1].outcome for _ in range(5)]
+        outcomes = [(await client.receive_answer(WaitResponse, 0))[1].outcome for _ in range(5)]
 
-        assert told == ["0", "1", "2", "3", "4"]
+        assert outcomes == ["0", "1", "2", "3", "4"]
         assert shelf.written == [1] * 5
 
 
@@ -310,7 +310,7 @@ async def test_leases_of_a_large_response_are_released_when_its_handler_group_en
 
     @api(FetchRequest)
     def serve(request: FetchRequest, context: Context) -> FetchResponse:
-        rows = [PartitionData(number, records=leased(one)) for number, one in enumerate(leases)]
+        rows = [PartitionData(number, records=leased(lease)) for number, lease in enumerate(leases)]
         return FetchResponse(responses=[FetchableTopicResponse("t", partitions=rows)])
 
     async with PluginHarness(handlers=[serve], world=RealWorld(SkippingClock())) as harness:

@@ -1,4 +1,4 @@
-"""What a handler sees."""
+"""The context of a handler."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -46,11 +46,15 @@ def context(
 
 
 def test_a_context_knows_request_and_connection() -> None:
-    one = context()
+    request_context = context()
 
-    assert (one.version, one.correlation, one.client_id) == (0, 7, "me")
-    assert (one.listener, one.peer) == ("CLIENTS", Endpoint("there", 1))
-    assert one.connection is one.request.connection
+    assert (request_context.version, request_context.correlation, request_context.client_id) == (
+        0,
+        7,
+        "me",
+    )
+    assert (request_context.listener, request_context.peer) == ("CLIENTS", Endpoint("there", 1))
+    assert request_context.connection is request_context.request.connection
 
 
 @pytest.mark.parametrize(
@@ -123,12 +127,12 @@ class TestPermissions:
 
     def test_authorizer_gets_principal_address_operation_and_resource_name(self) -> None:
         rule = allow_only("x")
-        one = context(rule)
+        request_context = context(rule)
 
-        assert one.is_authorized(Operation.READ, topic="x")
-        assert not one.is_authorized(Operation.READ, topic="y")
+        assert request_context.is_authorized(Operation.READ, topic="x")
+        assert not request_context.is_authorized(Operation.READ, topic="y")
         assert rule.principals == {(Principal("User", "alice"), "there")}
-        assert rule.asked == {(Operation.READ, ResourceType.TOPIC)}
+        assert rule.decisions == {(Operation.READ, ResourceType.TOPIC)}
 
     def test_authorize_rejects_calls_without_exactly_one_resource(self) -> None:
         for resource in ({}, {"topic": "x", "group": "x"}):
@@ -154,7 +158,7 @@ class TestPermissions:
         rule = RuleAuthorizer(lambda _, resource: resource.name > "b")
         result = context(rule).authorized(Operation.DESCRIBE, topics=["c", "a", "d"])
 
-        assert not rule.asked
+        assert not rule.decisions
         assert list(result) == ["c", "d"]
         names = ["c", "a"]
         assert context().authorized(Operation.DESCRIBE, groups=names) is names
@@ -163,10 +167,10 @@ class TestPermissions:
         self,
     ) -> None:
         allowed = (Operation.READ, Operation.DESCRIBE, Operation.CLUSTER_ACTION)
-        one = context(RuleAuthorizer(lambda operation, _: operation in allowed))
+        request_context = context(RuleAuthorizer(lambda operation, _: operation in allowed))
 
-        assert one.authorized_operations(topic="t") == 0b1_0000_1000
-        assert one.authorized_operations(cluster=True) == 0b11_0000_0000
+        assert request_context.authorized_operations(topic="t") == 0b1_0000_1000
+        assert request_context.authorized_operations(cluster=True) == 0b11_0000_0000
         assert context().authorized_operations(group="g") == OF_GROUP
 
     @pytest.mark.parametrize(

@@ -28,9 +28,9 @@ MANY = 5000
 
 @request(key=10120, versions="0-1", flexible="1+")
 class ListRequest:
-    """How many are wanted, and words to be counted."""
+    """How many items to return, and words to be counted."""
 
-    wanted: int = int32()
+    item_count: int = int32()
     words: list[str] = array(string)
 
 
@@ -44,14 +44,14 @@ class Item:
 class ListResponse:
     error_code: int = int16()
     words: int = int32()
-    found: list[Item] = array(Item)
+    items: list[Item] = array(Item)
 
 
 def answer(request: ListRequest) -> ListResponse:
-    if request.wanted < 0:
+    if request.item_count < 0:
         raise KafkaError(ErrorCode.INVALID_REQUEST)
-    result = lazily(range(request.wanted), lambda at: Item(at, f"item-{at}"))
-    return ListResponse(words=len(request.words), found=result)
+    result = lazily(range(request.item_count), lambda at: Item(at, f"item-{at}"))
+    return ListResponse(words=len(request.words), items=result)
 
 
 @api(ListRequest)
@@ -85,9 +85,9 @@ def delaying(plane: RunningPlane) -> None:
             purgatory=plane.purgatory,
         )
 
-    made = delayed.__trio_kafka_api__  # type: ignore[attr-defined]
+    delayed_api = delayed.__trio_kafka_api__  # type: ignore[attr-defined]
     plane.parts.apis.remove(10120)
-    plane.parts.apis.add(made)
+    plane.parts.apis.add(delayed_api)
 
 
 @api(EchoRequest)
@@ -104,9 +104,9 @@ def let_time_pass(plane: RunningPlane, step_s: float = 1e-4) -> None:
     plane.group.elapsed = plane.budget.elapsed = elapsed
 
 
-def check(answer: Any, wanted: int, words: int) -> None:
+def check(answer: Any, items: int, words: int) -> None:
     assert (answer.error_code, answer.words) == (0, words)
-    assert answer.found == [Item(at, f"item-{at}") for at in range(wanted)]
+    assert answer.items == [Item(at, f"item-{at}") for at in range(items)]
 
 
 HANDLERS = [at_once, by_steps, waiting, None]
@@ -115,12 +115,12 @@ SIZES = [(MANY, 0), (0, MANY * 3), (MANY, MANY * 3), (3, 2)]
 
 
 @pytest.mark.parametrize("handler", HANDLERS, ids=NAMES)
-@pytest.mark.parametrize(("wanted", "words"), SIZES)
+@pytest.mark.parametrize(("items", "words"), SIZES)
 @pytest.mark.parametrize("version", [0, 1])
 async def test_large_requests_and_responses_are_complete_and_take_many_passes_of_the_loop(
     autojump_clock: MockClock,
     handler: Callable[..., Any] | None,
-    wanted: int,
+    items: int,
     words: int,
     version: int,
 ) -> None:
@@ -135,12 +135,12 @@ async def test_large_requests_and_responses_are_complete_and_take_many_passes_of
         before = plane.budget.passes
         check(await client.ask(ListRequest(1, ["abcdefgh"]), version), 1, 1)
         few = plane.budget.passes - before
-        check(await client.ask(ListRequest(wanted, ["abcdefgh"] * words), version), wanted, words)
+        check(await client.ask(ListRequest(items, ["abcdefgh"] * words), version), items, words)
         many = plane.budget.passes - before - few
 
         assert plane.group.limiter.borrowed_tokens == 0
-    if wanted + words >= MANY:
-        assert many > few + (wanted + words) / 16 / 6
+    if items + words >= MANY:
+        assert many > few + (items + words) / 16 / 6
     else:
         assert many <= few + 1
 
@@ -173,7 +173,7 @@ async def test_another_plane_may_run_before_each_step_of_a_handler(
         check(await client.ask(ListRequest(1), 1), 1, 0)
 
     first = seen[seen.index("step") - 1 :]
-    at_once = [what for what, _ in groupby(first[: first.index("pass")])]
+    at_once = [event for event, _ in groupby(first[: first.index("pass")])]
     assert at_once[:4] == ["let in", "step", "let in", "step"]
 
 
@@ -226,14 +226,14 @@ async def test_large_response_that_cannot_be_encoded_becomes_an_error_response(
     @api(ListRequest)
     def broken(request: ListRequest, context: Context) -> ListResponse:
         names = lazily(range(MANY), lambda at: Item(at, "x" if at < MANY - 1 else None))  # type: ignore[arg-type]
-        return ListResponse(found=names)
+        return ListResponse(items=names)
 
     world = simulated_world()
     async with running_plane(world, [broken]) as plane, connected(world, plane.endpoint) as client:
         let_time_pass(plane)
         refused = await client.ask(ListRequest(), 1)
 
-    assert (refused.error_code, refused.found) == (-1, [])
+    assert (refused.error_code, refused.items) == (-1, [])
     assert "handler failed" in caplog.text
 
 
@@ -314,9 +314,9 @@ async def test_large_responses_share_the_tokens_of_the_handlers(autojump_clock: 
             places.add(plane.group.limiter.borrowed_tokens)
             return Item(number, f"item-{number}")
 
-        made = ListResponse(found=lazily(range(MANY), make))
+        listing = ListResponse(items=lazily(range(MANY), make))
         return Delayed(
-            (), at, lambda timed_out: made if timed_out else None, purgatory=plane.purgatory
+            (), at, lambda timed_out: listing if timed_out else None, purgatory=plane.purgatory
         )
 
     world = simulated_world()

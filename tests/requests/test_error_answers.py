@@ -46,18 +46,18 @@ def requests() -> list[tuple[type[Any], int]]:
                     (value, version)
                     for version in range(message.versions[0], message.versions[1] + 1)
                 ]
-    return sorted(result, key=lambda one: (message_of(one[0]).key or 0, one[1]))
+    return sorted(result, key=lambda request: (message_of(request[0]).key or 0, request[1]))
 
 
 def filled(cls: type[Any], version: int) -> Any:
     """Something in every field, one item in every array."""
-    made = cls()
+    message = cls()
     for field in fields_of(cls):
         if covers(field.versions, version):
             value = _value(field, version)
             if value is not None:
-                setattr(made, field.name, value)
-    return made
+                setattr(message, field.name, value)
+    return message
 
 
 def _value(field: Field, version: int) -> Any:
@@ -76,7 +76,7 @@ def codes_in(answer: Any) -> list[int]:
             result.append(value)
         elif isinstance(value, list):
             result += [
-                code for one in value if hasattr(one, "__fields__") for code in codes_in(one)
+                code for item in value if hasattr(item, "__fields__") for code in codes_in(item)
             ]
     return result
 

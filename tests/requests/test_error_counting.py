@@ -46,7 +46,7 @@ def walked(part: Any, version: int, counts: dict[int, int]) -> dict[int, int]:
 
 @settings(max_examples=settings.default.max_examples // 10)
 @given(st.data())
-@pytest.mark.parametrize("cls", RESPONSES, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("cls", RESPONSES, ids=lambda response: response.__name__)
 def test_counting_encoder_counts_error_codes_and_gives_the_same_bytes(
     cls: type[Any], data: Any
 ) -> None:
@@ -72,14 +72,14 @@ def test_plain_encoder_does_not_count_error_codes() -> None:
 
 
 def test_callback_runs_when_error_counting_is_switched_on_or_off() -> None:
-    counts, heard = ErrorCounts(), []
-    counts.on_toggle(lambda: heard.append(counts.active))
+    counts, states = ErrorCounts(), []
+    counts.on_toggle(lambda: states.append(counts.active))
 
     counts.set_active(True)
     counts.set_active(True)
     counts.set_active(False)
 
-    assert heard == [True, False]
+    assert states == [True, False]
 
 
 async def test_error_codes_are_counted_in_responses_that_are_charged_to_a_quota(

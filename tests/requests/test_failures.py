@@ -1,4 +1,4 @@
-"""What becomes of an exception in a request."""
+"""Answers to a request whose handler raises an exception."""
 
 from typing import Any
 
@@ -22,9 +22,9 @@ def echo(request: EchoRequest, context: Context) -> EchoResponse:
 
 
 def route() -> Any:
-    made = api_of(echo)
-    assert made is not None
-    return make_route(made, 0)
+    echo_api = api_of(echo)
+    assert echo_api is not None
+    return make_route(echo_api, 0)
 
 
 @pytest.mark.parametrize(
@@ -73,10 +73,10 @@ async def test_requested_cancellation_is_separated_from_other_errors(
             cancelled, bug = kept[0], ValueError()
             assert split_cancelled(cancelled) == (cancelled, None)
             assert split_cancelled(bug) == (None, bug)
-            asked, rest = split_cancelled(BaseExceptionGroup("both", [cancelled, bug]))
-            assert isinstance(asked, BaseExceptionGroup)
+            cancellation, rest = split_cancelled(BaseExceptionGroup("both", [cancelled, bug]))
+            assert isinstance(cancellation, BaseExceptionGroup)
             assert isinstance(rest, ExceptionGroup)
-            assert (asked.exceptions, rest.exceptions) == ((cancelled,), (bug,))
+            assert (cancellation.exceptions, rest.exceptions) == ((cancelled,), (bug,))
             del cancelled
             raise
     assert split_cancelled(kept[0]) == (None, kept[0])

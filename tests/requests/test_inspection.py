@@ -45,10 +45,10 @@ async def test_latest_and_slowest_requests_of_all_apis_are_sorted_by_time(
         ("Wait", 1),
     ]
     assert [request.stamps.correlation for request in slowest][:3] == [3, 5, 1]
-    assert {one.api for one in slowest[3:]} == {"Echo"}
+    assert {request.api for request in slowest[3:]} == {"Echo"}
     assert [request.stamps.correlation for request in some] == [3, 5]
     assert some_more
-    assert {one.client_id for one in latest} == {"scripted"}
+    assert {request.client_id for request in latest} == {"scripted"}
     assert {request.stamps.origin.listener for request in latest} == {"PLAINTEXT"}
 
 
@@ -60,14 +60,14 @@ async def test_inspected_request_has_its_wire_sizes_and_its_handler_time(
         running_plane(world, [echo, sleep]) as plane,
         connected(world, plane.endpoint) as client,
     ):
-        asked = request_frame(EchoRequest("text", 1), 0)
-        await client.send(asked)
+        frame = request_frame(EchoRequest("text", 1), 0)
+        await client.send(frame)
         answer = await client.receive_frame()
         await client.ask(WaitRequest(50), 0)
         (waited, echoed), _ = seen(plane, Selection.LATEST)
 
     stamps = echoed.stamps
-    assert (stamps.request_bytes, stamps.response_bytes) == (len(asked) - 4, len(answer) + 4)
+    assert (stamps.request_bytes, stamps.response_bytes) == (len(frame) - 4, len(answer) + 4)
     assert round(waited.stamps.handled - waited.stamps.begun, 6) == 0.05
     assert waited.stamps.received <= waited.stamps.begun <= waited.stamps.sent
 
@@ -109,4 +109,4 @@ async def test_inspection_of_many_connections_runs_in_steps(autojump_clock: Mock
         assert sum(1 for _ in steps) == 3
         in_flight, _ = seen(plane, Selection.IN_FLIGHT, 1000)
         assert len(in_flight) == 130
-        assert {one.stage for one in in_flight} == {"handler", "queued"}
+        assert {request.stage for request in in_flight} == {"handler", "queued"}

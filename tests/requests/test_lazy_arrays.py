@@ -9,18 +9,18 @@ from trio_kafka.requests.lazy_arrays import LAZY_ARRAYS, LazyArray, lazily, rows
 
 
 def test_items_of_a_lazy_array_are_created_during_iteration() -> None:
-    made: list[int] = []
+    positions: list[int] = []
 
     def make(at: int) -> int:
-        made.append(at)
+        positions.append(at)
         return at * 2
 
     array = lazily([1, 2, 3], make)
     assert len(array) == 3
-    assert made == []
+    assert positions == []
 
     walk: Iterator[int] = iter(array)
-    assert (next(walk), made) == (2, [1])
+    assert (next(walk), positions) == (2, [1])
     assert list(array) == [2, 4, 6]
 
 

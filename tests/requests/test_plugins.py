@@ -14,6 +14,6 @@ def test_plugin_host_has_every_attribute_of_the_plugins_protocol() -> None:
 
 
 def test_list_plugins_response_has_every_field_of_the_plugin_status() -> None:
-    told = {field.name.removesuffix("_ms") for field in fields_of(ListedPlugin)}
+    names = {field.name.removesuffix("_ms") for field in fields_of(ListedPlugin)}
 
-    assert told == {field.name for field in fields(PluginStatus)}
+    assert names == {field.name for field in fields(PluginStatus)}

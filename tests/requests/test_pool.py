@@ -147,10 +147,10 @@ async def test_protocol_error_of_a_handler_closes_only_its_own_connection(
         assert await client.wait_closed()
         assert plane.closed(CloseReason.FORBIDDEN) == 1
         assert plane.counters.value("request_errors", api="Echo", error="UNKNOWN_SERVER_ERROR") == 0
-        (told,) = [
+        (line,) = [
             record for record in caplog.records if record.getMessage() == "connection closed"
         ]
-        assert fields_of(told)["detail"] == "Echo: not like this"
+        assert fields_of(line)["detail"] == "Echo: not like this"
         assert (await other.ask(EchoRequest("good"), 0)).text == "good"
 
 
@@ -217,9 +217,9 @@ def delaying(planes: list[RunningPlane], outcome: Any, *, waits: bool = False) -
 
     @api(WaitRequest)
     async def waiting(request: WaitRequest, context: Context) -> Delayed:
-        made = make(request)
+        delayed = make(request)
         await trio.sleep(1)
-        return made
+        return delayed
 
     return waiting if waits else plain
 
@@ -517,15 +517,15 @@ async def test_completions_yield_to_the_loop_when_their_time_slice_is_used(
     world = simulated_world()
     async with (
         running_plane(world, [delaying(planes, outcome)], threads=1) as plane,
-        connected(world, plane.endpoint) as one,
-        connected(world, plane.endpoint) as other,
+        connected(world, plane.endpoint) as client_a,
+        connected(world, plane.endpoint) as client_b,
     ):
         planes.append(plane)
-        for client in one, other:
+        for client in client_a, client_b:
             await client.send(request_frame(WaitRequest(60_000), 0))
         await trio.sleep(1)
         plane.purgatory.mark("key")
-        for client in one, other:
+        for client in client_a, client_b:
             await client.receive_answer(WaitResponse, 0)
 
     first, second = passes

@@ -65,7 +65,7 @@ def test_apis_are_sorted_by_key() -> None:
     registry.add_module(handler(WaitRequest, "one"))
     registry.add_module(handler(EchoRequest, "other"))
 
-    assert [one.key for one in registry] == [10100, 10101]
+    assert [entry.key for entry in registry] == [10100, 10101]
     assert registry.names == {10100: "Echo", 10101: "Wait"}
     assert len(registry) == 2
     assert registry.get(3) is None
@@ -119,7 +119,7 @@ def test_handlers_in_nested_packages_are_found(package: Path) -> None:
     registry = Registry()
     registry.add_module(__import__("found_here"))
 
-    assert [one.source for one in registry] == ["found_here.k1_echo", "found_here.deep.wait"]
+    assert [entry.source for entry in registry] == ["found_here.k1_echo", "found_here.deep.wait"]
 
 
 def test_installed_apis_are_found_by_their_entry_points(
@@ -137,7 +137,7 @@ def test_installed_apis_are_found_by_their_entry_points(
 
 
 @pytest.mark.parametrize(
-    ("source", "told"),
+    ("source", "message"),
     [
         ("import nothing_of_this_name", "ModuleNotFoundError.*nothing_of_this_name"),
         (
@@ -151,13 +151,13 @@ def test_installed_apis_are_found_by_their_entry_points(
     ],
 )
 def test_error_in_a_plugin_module_names_its_entry_point(
-    package: Path, monkeypatch: pytest.MonkeyPatch, source: str, told: str
+    package: Path, monkeypatch: pytest.MonkeyPatch, source: str, message: str
 ) -> None:
     (package / "wrong.py").write_text(source)
     points = [EntryPoint("mine", "found_here", module.GROUP)]
     monkeypatch.setattr(module, "entry_points", lambda group: points)
 
-    with pytest.raises(InstalledApiError, match=f"entry point mine = found_here of .*: {told}"):
+    with pytest.raises(InstalledApiError, match=f"entry point mine = found_here of .*: {message}"):
         installed_apis()
 
 
@@ -187,21 +187,23 @@ def listed(package: Path, *rows: tuple[object, ...]) -> Registry:
 def test_listed_module_is_imported_when_its_api_is_requested(package: Path) -> None:
     registry = listed(package, (10100, "Echo", 0, 1, "echo"))
 
-    assert [(one.key, one.name, one.first, one.last) for one in registry] == [(10100, "Echo", 0, 1)]
+    assert [(entry.key, entry.name, entry.first, entry.last) for entry in registry] == [
+        (10100, "Echo", 0, 1)
+    ]
     assert "found_here.echo" not in sys.modules
     generation = registry.generation
 
-    made = registry.get(10100)
-    assert made is not None
-    assert made.source == "found_here.echo"
-    assert made is registry.get(10100) is api_of(sys.modules["found_here.echo"].handle)
+    echo_api = registry.get(10100)
+    assert echo_api is not None
+    assert echo_api.source == "found_here.echo"
+    assert echo_api is registry.get(10100) is api_of(sys.modules["found_here.echo"].handle)
     assert registry.generation == generation
 
 
 def test_unlisted_module_is_imported_at_once(package: Path) -> None:
     registry = listed(package, (10101, "Wait", 0, 0, "wait"))
 
-    assert [one.key for one in registry] == [10100]
+    assert [entry.key for entry in registry] == [10100]
     assert "found_here.echo" in sys.modules
 
 
@@ -237,12 +239,12 @@ def test_unstable_versions_are_served_only_by_a_registry_with_unstable(package: 
     (package / "echo.py").write_text(UNSTEADY)
     unstable = registry.with_unstable()
 
-    assert [(one.first, one.last) for one in registry] == [(0, 1)]
-    assert [(one.first, one.last) for one in unstable] == [(0, 3)]
-    for one, last in ((unstable, 3), (registry, 1), (unstable, 3)):
-        made = one.get(10100)
-        assert made is not None
-        assert made.last == last
+    assert [(entry.first, entry.last) for entry in registry] == [(0, 1)]
+    assert [(entry.first, entry.last) for entry in unstable] == [(0, 3)]
+    for apis, last in ((unstable, 3), (registry, 1), (unstable, 3)):
+        echo_api = apis.get(10100)
+        assert echo_api is not None
+        assert echo_api.last == last
     assert unstable.unstable
     assert registry.with_unstable().get(10100) == unstable.get(10100)
 

@@ -33,7 +33,7 @@ class Peer:
     raw_client_id: bytes = b""
 
 
-def asked(correlation: int, client_length: int = 0, peer: Peer | None = None) -> Request:
+def new_request(correlation: int, client_length: int = 0, peer: Peer | None = None) -> Request:
     """A request of nobody."""
     return Request(
         None,
@@ -49,15 +49,15 @@ def client_id_of(raw: bytes | None, peer: Peer, *, length: int | None = None) ->
     """Client id of a decoded request. raw: as sent. length: what the frame says of it."""
     size = -1 if raw is None else len(raw)
     head = struct.pack(">hhih", 10100, 0, 0, size) + (raw or b"")
-    request = asked(0, size if length is None else length, peer)
+    request = new_request(0, size if length is None else length, peer)
     route(echo, 0).read(request, memoryview(head + to_bytes(EchoRequest("hello", 5), 0)))
     return request.client_id
 
 
 def route(handler: object, version: int) -> Route:
-    made = api_of(handler)
-    assert made is not None
-    return make_route(made, version)
+    handler_api = api_of(handler)
+    assert handler_api is not None
+    return make_route(handler_api, version)
 
 
 def test_a_client_id_is_decoded_once_until_it_changes() -> None:
@@ -87,21 +87,21 @@ def test_route_decodes_a_request_and_encodes_a_response(version: int) -> None:
     way = route(echo, version)
     frame = memoryview(request_frame(EchoRequest("hello", 5), version, client_id="ab"))[4:]
 
-    assert way.read(asked(0, 2), frame) == EchoRequest("hello", 5)
+    assert way.read(new_request(0, 2), frame) == EchoRequest("hello", 5)
 
-    (data,) = way.write(asked(99), EchoResponse(text="hi", number=1))
+    (data,) = way.write(new_request(99), EchoResponse(text="hi", number=1))
     size, correlation = struct.unpack_from(">ii", data)
     assert (size, correlation) == (len(data) - 4, 99)
     assert decoder(EchoResponse, version)(data, 8 + version)[0].text == "hi"
     body = to_bytes(EchoResponse(text="hi", number=1), version)
-    assert way.write(asked(99), Encoded(body)) == (data,)
+    assert way.write(new_request(99), Encoded(body)) == (data,)
 
 
 def test_undecodable_request_is_a_protocol_error() -> None:
     frame = memoryview(request_frame(EchoRequest("hello", 5), 0, client_id="ab"))[4:]
 
     with pytest.raises(ProtocolError):
-        route(echo, 0).read(asked(0, 2), frame[:-1])
+        route(echo, 0).read(new_request(0, 2), frame[:-1])
 
 
 def test_file_range_in_a_response_is_a_segment_of_the_encoded_response() -> None:
@@ -110,7 +110,7 @@ def test_file_range_in_a_response_is_a_segment_of_the_encoded_response() -> None
             return 1000
 
     data = Range()
-    segments = route(read, 0).write(asked(1), ReadResponse(data))  # type: ignore[arg-type]
+    segments = route(read, 0).write(new_request(1), ReadResponse(data))  # type: ignore[arg-type]
 
     assert segments[1] is data
     assert struct.unpack_from(">i", segments[0]) == (sum(map(len, segments)) - 4,)

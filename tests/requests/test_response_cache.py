@@ -34,10 +34,10 @@ def test_new_metadata_image_invalidates_all_cached_responses() -> None:
 
 
 def test_brokers_in_one_process_do_not_share_cached_responses() -> None:
-    kept, one, other = ResponseCache(), Registry(), Registry()
-    kept.put(one, IMAGE, "question", Encoded(b"of one"))
+    kept, first, second = ResponseCache(), Registry(), Registry()
+    kept.put(first, IMAGE, "question", Encoded(b"of one"))
 
-    assert kept.get(other, IMAGE, "question") is None
+    assert kept.get(second, IMAGE, "question") is None
 
 
 def test_cached_responses_are_freed_with_their_registry() -> None:
@@ -80,7 +80,7 @@ def test_cached_responses_never_exceed_the_size_limit(puts: list[tuple[int, int]
         kept.put(registry, IMAGE, question, Encoded(bytes(size)))
 
         result = [kept.get(registry, IMAGE, number) for number in range(6)]
-        assert sum(len(one.body) for one in result if one) <= MOST_BYTES
+        assert sum(len(response.body) for response in result if response) <= MOST_BYTES
         last = result[question]
         assert last is not None
         assert len(last.body) == size

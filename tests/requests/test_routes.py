@@ -15,9 +15,9 @@ def echo(request: object, context: object) -> None: ...
 
 def test_route_is_created_once_and_only_for_served_versions() -> None:
     registry = Registry()
-    made = api_of(echo)
-    assert made is not None
-    registry.add(made)
+    echo_api = api_of(echo)
+    assert echo_api is not None
+    registry.add(echo_api)
     routes = Routes(registry)
 
     route = routes[code_of(10100, 1)]
@@ -40,10 +40,10 @@ def test_routes_change_when_an_api_is_added_or_removed() -> None:
     registry = Registry()
     routes = Routes(registry)
     assert routes[code_of(10100, 0)] is None
-    made = api_of(echo)
-    assert made is not None
+    echo_api = api_of(echo)
+    assert echo_api is not None
 
-    registry.add(made)
+    registry.add(echo_api)
     assert routes[code_of(10100, 0)] is not None
     registry.remove(10100)
     assert routes[code_of(10100, 0)] is None

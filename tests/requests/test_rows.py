@@ -52,17 +52,17 @@ def test_an_error_of_one_row_refuses_that_row_only() -> None:
 
 
 def test_a_permission_is_asked_for_once_for_each_group() -> None:
-    asked: list[str] = []
+    checks: list[str] = []
 
     def permission(topic: Topic) -> None:
-        asked.append(topic[0])
+        checks.append(topic[0])
         if topic[0] == "secret":
             raise DENIED
 
     topics: list[Topic] = [("t", [0, 1]), ("secret", [0, 1])]
     answer = answer_of(topics, lambda topic, row: row, permission)
 
-    assert asked == ["t", "secret"]
+    assert checks == ["t", "secret"]
     refused = [f"secret-{row} TOPIC_AUTHORIZATION_FAILED" for row in (0, 1)]
     assert answer == {"t": [0, 1], "secret": refused}
 

@@ -45,7 +45,7 @@ async def test_admitted_batch_is_appended_and_later_ones_need_no_question(
         ]
 
         assert [(row.error_code, row.base_offset) for row in rows] == [(0, 0), (0, 1)]
-        (ask,) = coordinator.asked
+        (ask,) = coordinator.questions
         assert (ask.transactional_id, ask.producer_id, ask.producer_epoch) == ("tx", 7, 0)
         assert ask.partitions == (AT,)
         assert await fetch(served, "t", isolation_level=1) is not None
@@ -63,7 +63,7 @@ async def test_version_of_produce_decides_whether_partitions_are_added_or_verifi
 
         await produce_in_transaction(served, "t", b"a", version=version)
 
-        (ask,) = coordinator.asked
+        (ask,) = coordinator.questions
         assert (ask.adds, ask.knows_generic_errors) == (adds, knows)
 
 
@@ -161,7 +161,7 @@ async def test_batch_after_the_end_of_its_transaction_is_asked_for_again(
         rows = await produce_in_transaction(served, "t", b"b", sequence=1)
 
         assert codes(rows) == [ErrorCode.TRANSACTION_ABORTABLE]
-        assert len(coordinator.asked) == 2
+        assert len(coordinator.questions) == 2
 
 
 async def test_plain_and_invalid_batches_and_missing_partitions_are_not_asked_for(
@@ -182,7 +182,7 @@ async def test_plain_and_invalid_batches_and_missing_partitions_are_not_asked_fo
 
         rows = parts_of(await served.ask(request, 11))
 
-        assert coordinator.asked == []
+        assert coordinator.questions == []
         assert codes(rows) == [
             ErrorCode.NONE,
             ErrorCode.INVALID_RECORD,
@@ -218,7 +218,7 @@ async def test_transactional_batch_without_a_transactional_id_is_rejected(
         rows = await produce_in_transaction(served, "t", b"a", transactional_id=None)
 
         assert codes(rows) == [ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED]
-        assert coordinator.asked == []
+        assert coordinator.questions == []
 
 
 async def test_topic_that_may_not_be_written_is_not_asked_for(autojump_clock: MockClock) -> None:
@@ -233,4 +233,4 @@ async def test_topic_that_may_not_be_written_is_not_asked_for(autojump_clock: Mo
         denied = await produce_in_transaction(served, "secret", b"a")
 
         assert codes(allowed + denied) == [0, ErrorCode.TOPIC_AUTHORIZATION_FAILED]
-        assert [ask.partitions for ask in coordinator.asked] == [(AT,)]
+        assert [ask.partitions for ask in coordinator.questions] == [(AT,)]

@@ -1,4 +1,4 @@
-"""What is put off is done at the end of its round."""
+"""Deferred calls are made at the end of their round."""
 
 import pytest
 

@@ -44,7 +44,7 @@ def record(token_id: str = "id", *, expiry_ms: int = 1000, owner: str = "ann"):
 
 def index(*records: DelegationTokenRecord, key: str = KEY, clock: Clock | None = None):
     tokens = DelegationTokens(key, clock or Clock(), random.Random(1).randbytes)
-    for _ in tokens.apply({known.token_id: known for known in records}):
+    for _ in tokens.apply({token.token_id: token for token in records}):
         pass
     return tokens
 

@@ -14,11 +14,11 @@ def test_operation_bits_of_topic_and_cluster_equal_the_numbers_of_kafka() -> Non
 
 @given(st.sets(st.sampled_from(Operation)))
 def test_each_operation_sets_the_bit_of_its_code(operations: set[Operation]) -> None:
-    found = bits(operations)
+    mask = bits(operations)
 
-    assert {one for one in Operation if found >> one & 1} == operations
-    assert found < 1 << 16
+    assert {operation for operation in Operation if mask >> operation & 1} == operations
+    assert mask < 1 << 16
 
 
 def test_operation_codes_have_no_gap() -> None:
-    assert [int(one) for one in Operation] == list(range(16))
+    assert [int(operation) for operation in Operation] == list(range(16))

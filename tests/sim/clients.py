@@ -187,18 +187,18 @@ class Clients:
         """The error of each batch; the ledger learns what was acknowledged."""
         now = int(self.world.clock.wall() * 1000)
         data = []
-        for one in sent:
-            one.partition.send(one.values)
+        for part in sent:
+            part.partition.send(part.values)
             batch = encode_batch(
                 [
-                    Record(timestamp=now, key=one.partition.key(value), value=value)
-                    for value in one.values
+                    Record(timestamp=now, key=part.partition.key(value), value=value)
+                    for value in part.values
                 ],
                 producer_id=producer_id,
                 producer_epoch=0 if producer_id >= 0 else -1,
-                base_sequence=one.sequence,
+                base_sequence=part.sequence,
             )
-            data.append(PartitionProduceData(one.number, memoryview(batch)))
+            data.append(PartitionProduceData(part.number, memoryview(batch)))
         # By id: a name may mean another topic when the request arrives.
         topic = TopicProduceData(topic_id=sent[0].topic.id, partition_data=data)
         request = ProduceRequest(
@@ -206,11 +206,11 @@ class Clients:
         )
         answer = await client.ask(request, 13)
         errors = []
-        for one, row in zip(sent, answer.responses[0].partition_responses, strict=True):
+        for part, row in zip(sent, answer.responses[0].partition_responses, strict=True):
             errors.append(check(row.error_code))
             if not row.error_code:
-                one.partition.acknowledge(row.base_offset, one.values)
-                self.ledger.acknowledged += len(one.values)
+                part.partition.acknowledge(row.base_offset, part.values)
+                self.ledger.acknowledged += len(part.values)
         return errors
 
     async def cut(self, client: ScriptedClient) -> None:
@@ -220,9 +220,9 @@ class Clients:
             return
         number = self.chance.randrange(len(topic.partitions))
         partition = topic.partitions[number]
-        if not partition.known:
+        if not partition.confirmed:
             return
-        offset = self.chance.randrange(max(partition.known) + 1)
+        offset = self.chance.randrange(max(partition.confirmed) + 1)
         partition.start = max(partition.start, offset)
         rows = [DeleteRecordsPartition(number, offset)]
         request = DeleteRecordsRequest([DeleteRecordsTopic(topic.name, rows)], timeout_ms=1000)
@@ -262,7 +262,7 @@ class Clients:
         async with connected(self.world, self.address) as client:
             answer = await client.ask(MetadataRequest(None), 12)
             self.ledger.settle(
-                {one.name: (one.topic_id, len(one.partitions)) for one in answer.topics}
+                {row.name: (row.topic_id, len(row.partitions)) for row in answer.topics}
             )
             for topic in self.ledger.topics.values():
                 for number, partition in enumerate(topic.partitions):
@@ -365,7 +365,7 @@ async def read_all(
 
 async def first_offset(client: ScriptedClient, name: str, number: int) -> int | None:
     """The first offset of a partition; None if the broker does not tell."""
-    asked = ListOffsetsTopic(name, [ListOffsetsPartition(number, timestamp=_EARLIEST)])
-    answer = await client.ask(ListOffsetsRequest(replica_id=-1, topics=[asked]), 7)
+    request_topic = ListOffsetsTopic(name, [ListOffsetsPartition(number, timestamp=_EARLIEST)])
+    answer = await client.ask(ListOffsetsRequest(replica_id=-1, topics=[request_topic]), 7)
     (row,) = answer.topics[0].partitions
     return None if check(row.error_code) else row.offset

@@ -50,12 +50,12 @@ class LostOffsetError(AssertionError):
 
 @define
 class Place:
-    """What is known of one offset: the last that was sent, and the last that was acknowledged or
-    read.
+    """Committed offsets of a partition. sent: the last that was sent; confirmed: the last that was
+    acknowledged or read.
     """
 
     sent: int = -1
-    known: int = -1
+    confirmed: int = -1
 
 
 def check(code: int) -> bool:
@@ -89,7 +89,7 @@ class Committer:
         answer = await client.ask(OffsetCommitRequest(self.group, topics=[topic]), 9)
         for partition in answer.topics[0].partitions:
             if not check(partition.error_code):
-                self.places[partition.partition_index].known = sent[partition.partition_index]
+                self.places[partition.partition_index].confirmed = sent[partition.partition_index]
                 self.acknowledged += 1
 
     async def look(self, client: ScriptedClient) -> bool:
@@ -101,12 +101,12 @@ class Committer:
             return False
         for partition in result.topics[0].partitions:
             place = self.places[partition.partition_index]
-            if not place.known <= partition.committed_offset <= place.sent:
+            if not place.confirmed <= partition.committed_offset <= place.sent:
                 raise LostOffsetError(
                     f"{self.group}, partition {partition.partition_index}:"
-                    f" {partition.committed_offset}, want {place.known} to {place.sent}"
+                    f" {partition.committed_offset}, want {place.confirmed} to {place.sent}"
                 )
-            place.known = partition.committed_offset
+            place.confirmed = partition.committed_offset
         return True
 
 
@@ -138,12 +138,12 @@ class Committers:
             for group in self.groups:
                 nursery.start_soon(self._again, group, name=group.group)
 
-    async def _again(self, one: Committer) -> None:
+    async def _again(self, committer: Committer) -> None:
         while True:
             try:
                 async with connected(self.world, self.address) as client:
                     while True:
-                        await one.act(client)
+                        await committer.act(client)
                         await self._rest()
             except (OSError, EOFError):
                 await trio.sleep(0.05)

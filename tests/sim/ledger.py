@@ -1,4 +1,4 @@
-"""What the clients of a broker know for certain, and what a new life must therefore show. Pure.
+"""Records that clients of a broker know for certain, and a new life must therefore show. Pure.
 
 A record that was sent is in doubt until its offset is known: from an answer, or because a client
 has read it. What is known stays where it is; what was in doubt when a life ended is there or not,
@@ -18,8 +18,8 @@ from attrs import define, field
 class BrokenWordError(AssertionError):
     """The broker broke its word; `rule` says which."""
 
-    def __init__(self, rule: str, found: str) -> None:
-        super().__init__(f"{rule}: {found}")
+    def __init__(self, rule: str, evidence: str) -> None:
+        super().__init__(f"{rule}: {evidence}")
         self.rule = rule
 
 
@@ -41,7 +41,7 @@ class Partition:
 
     name: str
     keys: dict[bytes, bytes] | None = None
-    known: dict[int, bytes] = field(factory=dict)
+    confirmed: dict[int, bytes] = field(factory=dict)
     doubtful: set[bytes] = field(factory=set)
     start: int = 0
     compacted: int = 0
@@ -60,16 +60,16 @@ class Partition:
             raise BrokenWordError(
                 "nothing of another partition", f"{value!r} at {offset} of {self.name}"
             )
-        if self.known.get(offset) != value and value not in self.doubtful:
+        if self.confirmed.get(offset) != value and value not in self.doubtful:
             raise BrokenWordError(
                 "nothing that was not sent, nothing twice", f"{value!r} at {offset}"
             )
         self._know(offset, value)
 
     def _know(self, offset: int, value: bytes) -> None:
-        if self.known.setdefault(offset, value) != value:
+        if self.confirmed.setdefault(offset, value) != value:
             raise BrokenWordError(
-                "an offset is given once", f"{value!r} at {offset}: {self.known[offset]!r}"
+                "an offset is given once", f"{value!r} at {offset}: {self.confirmed[offset]!r}"
             )
         self.doubtful.discard(value)
 
@@ -77,7 +77,9 @@ class Partition:
         """The whole content after a start. retried: will be sent again."""
         for offset, value in content.items():
             self.see(offset, value)
-        lost = [offset for offset in self.known if offset not in content and offset >= self.start]
+        lost = [
+            offset for offset in self.confirmed if offset not in content and offset >= self.start
+        ]
         if self.keys is not None:
             missing = len(lost)
             lost = [offset for offset in lost if not self._is_replaced(offset, content)]
@@ -103,7 +105,7 @@ class Partition:
 
     def _is_replaced(self, offset: int, content: Mapping[int, bytes]) -> bool:
         """Whether a later record of the same key is there: it, or one that replaced that one."""
-        key = self.key(self.known[offset])
+        key = self.key(self.confirmed[offset])
         return any(later > offset and self.key(value) == key for later, value in content.items())
 
 
@@ -124,10 +126,10 @@ class Topic:
 
 @define
 class Ledger:
-    """All topics. `made` counts them, so that a name given twice means two topics."""
+    """All topics. created: their number, so that a name given twice means two topics."""
 
     topics: dict[str, Topic] = field(factory=dict)
-    made: int = 0
+    created: int = 0
     producer_ids: set[int] = field(factory=set)
     acknowledged: int = 0
     deleted: int = 0
@@ -137,9 +139,9 @@ class Ledger:
 
     def create(self, name: str, partitions: int, *, compacted: bool = False) -> Topic:
         """A topic that may come into being from now on."""
-        self.made += 1
+        self.created += 1
         parts = [
-            Partition(f"{name}#{self.made}/{number}", {} if compacted else None)
+            Partition(f"{name}#{self.created}/{number}", {} if compacted else None)
             for number in range(partitions)
         ]
         topic = self.topics[name] = Topic(name, State.CREATING, parts)

@@ -53,7 +53,7 @@ def choose_end(chance: Random) -> End:
 
 
 class Load(Protocol):
-    """What is done to a broker, life after life."""
+    """Load on a broker, life after life."""
 
     async def settle(self) -> None:
         """It serves again: hold it to what is known."""

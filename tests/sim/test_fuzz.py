@@ -53,7 +53,7 @@ def say(draw: st.DrawFn, cls: type[Any], version: int, correlation: int) -> Sent
 
 @st.composite
 def conversations(draw: st.DrawFn) -> Sequence[Sent]:
-    """What one client asks, one after the other: things that make sense, and any things."""
+    """Requests of one client, one after the other: some that make sense, and any others."""
     number = draw(st.integers(1, 6))
     return [say(draw, *draw(st.sampled_from(SERVED)), correlation) for correlation in range(number)]
 
@@ -61,7 +61,11 @@ def conversations(draw: st.DrawFn) -> Sequence[Sent]:
 @st.composite
 def all_versions(draw: st.DrawFn, cls: type[Any]) -> Sequence[Sent]:
     """A message of each version of one request."""
-    return [say(draw, *one, correlation) for correlation, one in enumerate(SERVED) if one[0] is cls]
+    return [
+        say(draw, *entry, correlation)
+        for correlation, entry in enumerate(SERVED)
+        if entry[0] is cls
+    ]
 
 
 IDS = [bytes([n]) * 16 for n in range(len(TOPICS))]
@@ -69,7 +73,7 @@ IDS = [bytes([n]) * 16 for n in range(len(TOPICS))]
 
 @define(eq=False)
 class Complaints(logging.Handler):
-    """What the broker logs as wrong."""
+    """Errors in the log of the broker."""
 
     def __attrs_pre_init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -117,10 +121,10 @@ def test_any_request_in_every_version_of_every_api_is_handled(cls: type[Any], dr
         async with served_broker(universe.machine("broker")) as served:
             for name in TOPICS[:3]:
                 await served.create_topic(name)
-            for one in draw.draw(all_versions(cls)):
+            for message in draw.draw(all_versions(cls)):
                 async with served.connect() as client:
                     with trio.move_on_after(PATIENCE_S):
-                        await talk(served, client, [one])
+                        await talk(served, client, [message])
             await trio.sleep(1)
             assert left_over(served) == {}
 
@@ -130,24 +134,24 @@ def test_any_request_in_every_version_of_every_api_is_handled(cls: type[Any], dr
 
 async def talk(served: ServedBroker, client: ScriptedClient, said: Sequence[Sent]) -> None:
     """AssertionError for an answer that none should get, and for none where there should be one."""
-    for one in said:
+    for message in said:
         try:
-            await client.send(one.data)
-            if not one.answered:
+            await client.send(message.data)
+            if not message.answered:
                 continue
             answer = await client.receive_frame()
         except (EOFError, ConnectionError):  # a reset where it had sent more meanwhile
             # A write without acks that failed ends its connection.
-            assert any(not earlier.answered for earlier in said[: one.correlation])
+            assert any(not earlier.answered for earlier in said[: message.correlation])
             assert served.closed("forbidden") == 1
             return
-        codes = [ErrorCode(code) for code in error_codes(one.read(answer))]
-        if getattr(one.request, "isolation_level", 0) in {0, 1}:
-            assert ErrorCode.UNKNOWN_SERVER_ERROR not in codes, one.request
+        codes = [ErrorCode(code) for code in error_codes(message.read(answer))]
+        if getattr(message.request, "isolation_level", 0) in {0, 1}:
+            assert ErrorCode.UNKNOWN_SERVER_ERROR not in codes, message.request
 
 
 def left_over(served: ServedBroker) -> dict[str, Any]:
-    """What of a client that has left is still there: nothing, for the one that stays."""
+    """Remains of clients that have left, as counts; empty but for the client that stays."""
     rows = [(node.kind, node.name, node.figures()) for _, node in served.broker.node.walk()]
     result = {
         "connections": sum(kind == "connection" for kind, _, _ in rows) - 1,
@@ -156,4 +160,4 @@ def left_over(served: ServedBroker) -> dict[str, Any]:
         "depth": sum(int(row["depth"] or 0) for kind, _, row in rows if kind == "channel"),
         "borrowed": sum(int(row["borrowed"] or 0) for kind, _, row in rows if kind == "limiter"),
     }
-    return {what: count for what, count in result.items() if count}
+    return {name: count for name, count in result.items() if count}

@@ -18,7 +18,7 @@ Size = Callable[[int, int], int]
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 FEW: Final = {"offsets.topic.num.partitions": "3"}
-ONE: Final = {"offsets.topic.num.partitions": "1", "num.network.threads": "1"}
+ONE_PARTITION: Final = {"offsets.topic.num.partitions": "1", "num.network.threads": "1"}
 
 
 @frozen(kw_only=True)
@@ -35,7 +35,7 @@ class Kind:
     @property
     def settings(self) -> dict[str, str]:
         linger_ms = "5" if self.linger else "-1"
-        few = ONE if self.rounds else FEW
+        few = ONE_PARTITION if self.rounds else FEW
         return {**SETTINGS, **few, "group.coordinator.append.linger.ms": linger_ms}
 
 

@@ -44,8 +44,8 @@ def test_all_planted_bugs_but_one_are_found() -> None:
         begin = time.process_time()
         result = find(mutation, SEEDS)
         spent_s = time.process_time() - begin
-        what = "not found" if result is None else f"seed {result[0]}: {result[1]}"
-        print(f"{mutation.__name__}: {what} ({spent_s:.1f} s)")
+        outcome = "not found" if result is None else f"seed {result[0]}: {result[1]}"
+        print(f"{mutation.__name__}: {outcome} ({spent_s:.1f} s)")
         missed += [mutation.__name__] if result is None else []
 
     print(f"{len(MUTATIONS) - len(missed)} of {len(MUTATIONS)} bugs found; missed: {missed}")

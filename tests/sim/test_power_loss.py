@@ -57,9 +57,9 @@ def test_runs_with_the_same_seed_have_the_same_trace() -> None:
         await live_and_die(sim, lives=1)
         return sim.universe.digest, len(sim.universe.trace)
 
-    one, other = (run_seed(trace, 3, settings=SETTINGS) for _ in range(2))
+    first, second = (run_seed(trace, 3, settings=SETTINGS) for _ in range(2))
 
-    assert one == other
+    assert first == second
 
 
 def forget_file(monkeypatch: pytest.MonkeyPatch) -> None:

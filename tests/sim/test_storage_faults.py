@@ -148,7 +148,7 @@ async def suffer(sim: Simulation, fault: Fault | None) -> Counter[tuple[str, str
 
 
 def is_offline(sim: Simulation) -> bool:
-    return [one.path for one in sim.lives.broker.logs.online] == ["/a"]
+    return [directory.path for directory in sim.lives.broker.logs.online] == ["/a"]
 
 
 async def serve(sim: Simulation, clients: Clients, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""What the subscriptions of a cluster ask of one client."""
+"""Subscriptions of a cluster that match one client."""
 
 from trio_kafka.telemetry.subscriptions import DEFAULT_INTERVAL_MS, Subscriptions
 

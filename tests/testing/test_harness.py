@@ -131,11 +131,11 @@ async def test_harness_can_run_a_plugin_in_a_whole_broker(autojump_clock: MockCl
         topics = [CreatableTopic("secret-1", 1, 1)]
         (refused,) = (await harness.ask(CreateTopicsRequest(topics))).topics
         topics = [CreatableTopic("open", 1, 1)]
-        (made,) = (await harness.ask(CreateTopicsRequest(topics))).topics
+        (accepted,) = (await harness.ask(CreateTopicsRequest(topics))).topics
         metadata = await harness.ask(MetadataRequest(None), client_id="other")
 
         assert (refused.error_code, refused.error_message) == (44, "no secrets")
-        assert made.error_code == 0
+        assert accepted.error_code == 0
         assert [topic.name for topic in metadata.topics] == ["open"]
         assert (await harness.ask(EchoRequest("x"))).text == "x"
         with pytest.raises(RuntimeError, match="connect"):

@@ -25,7 +25,7 @@ from trio_kafka.world.clock import SkippingClock
 
 @pytest.fixture(scope="module", autouse=True)
 def imported():
-    """What the first broker of a process imports and keeps is no leak."""
+    """Run a broker first: the imports and objects that the first of a process keeps are no leak."""
     with running_broker() as kafka:
         kafka.produce("orders", "a")
 
@@ -66,8 +66,8 @@ def test_open_files_and_sockets_are_leaks(tmp_path):
         f"- listening socket INET 127.0.0.1:{port}",
         f"- socket INET 127.0.0.1:{other} to 127.0.0.1:{port}",
     ]
-    for one in (file, listening, connected):
-        one.close()
+    for resource in (file, listening, connected):
+        resource.close()
     for number in pipe:
         os.close(number)
 
@@ -175,15 +175,15 @@ def test_failed_start_of_a_broker_leaves_no_leaks(patient, tmp_path):
     (tmp_path / "meta.properties").write_text("version=1\n")
     plugin = Plugin(name="broken", run=not_ready, policy="fatal")
     with taken, no_leaks():
-        for error, given in (
+        for error, arguments in (
             (ConfigError, {"settings": {"num.partition": "1"}}),
             (Exception, {"port": taken.getsockname()[1]}),
             (StartError, {"directory": str(tmp_path)}),
             (Exception, {"plugins": [plugin]}),
             (Exception, {"topics": {"orders": -7}}),
         ):
-            with pytest.raises(error), running_broker(**given):
-                pytest.fail(f"started with {given}")
+            with pytest.raises(error), running_broker(**arguments):
+                pytest.fail(f"started with {arguments}")
 
 
 MANY = """

@@ -209,7 +209,7 @@ def test_each_worker_of_xdist_has_its_own_broker(pytester):
     )
     done.assert_outcomes(passed=4)
     result = {tuple(line.split()[1:]) for line in done.outlines if line.startswith("broker ")}
-    workers, addresses = ({one[at] for one in result} for at in (0, 1))
+    workers, addresses = ({row[at] for row in result} for at in (0, 1))
     assert len(result) == len(workers) == len(addresses)
 
 

@@ -22,8 +22,13 @@ async def test_frames_are_replayed_in_order_on_their_connections(
         with Recorder(served.broker) as recorder:
             result = await replayed(requests, served.broker.world, served.broker.endpoint)
 
-        assert [one.request.api for one in result] == ["Produce", "Heartbeat", "Produce", "Produce"]
-        assert [one.response is None for one in result] == [False, False, True, False]
+        assert [exchange.request.api for exchange in result] == [
+            "Produce",
+            "Heartbeat",
+            "Produce",
+            "Produce",
+        ]
+        assert [exchange.response is None for exchange in result] == [False, False, True, False]
         assert result[1].response.error_code != 0
         assert [request.frame for request in recorder.requests()] == [
             request.frame for request in requests
@@ -43,5 +48,5 @@ async def test_no_more_frames_are_replayed_on_a_closed_connection(
 
         result = await replayed(requests, served.broker.world, served.broker.endpoint)
 
-        assert [one.closed for one in result] == [False, True, True, False]
+        assert [exchange.closed for exchange in result] == [False, True, True, False]
         assert values_of(await fetch(served, "t")) == [b"a", b"c"]

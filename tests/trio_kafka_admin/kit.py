@@ -42,7 +42,8 @@ class Element:
             elements += child.all(name, **attributes)
         return elements
 
-    def one(self, name: str, /, **attributes: str) -> "Element":
+    def find(self, name: str, /, **attributes: str) -> "Element":
+        """The only such element below this one. ValueError if there is none, or more."""
         [result] = self.all(name, **attributes)
         return result
 
@@ -80,11 +81,11 @@ def read_html(text: str) -> Element:
 
 def table_of(page: Element, name: str) -> list[dict[str, str]]:
     """Rows of a table: texts by the head of their column."""
-    table = page.one("table", id=name)
-    heads = [head.text for head in table.one("thead").all("th")]
+    table = page.find("table", id=name)
+    heads = [head.text for head in table.find("thead").all("th")]
     return [
         dict(zip(heads, [cell.text for cell in row.all("td")], strict=True))
-        for row in table.one("tbody").all("tr")
+        for row in table.find("tbody").all("tr")
     ]
 
 

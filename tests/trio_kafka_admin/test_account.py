@@ -1,4 +1,4 @@
-"""Who is logged in, on every page, and the logout."""
+"""The logged-in user, on every page, and the logout."""
 
 from typing import Any
 
@@ -33,10 +33,10 @@ def test_user_of_a_script_is_named_and_has_no_logout() -> None:
 
 
 def test_session_has_a_logout_that_is_a_post() -> None:
-    form = read_html(account(Viewer(ANN, True))).one("form")
+    form = read_html(account(Viewer(ANN, True))).find("form")
 
     assert (form.attributes["method"], form.attributes["action"]) == ("post", "/logout")
-    assert form.one("button").text == "log out"
+    assert form.find("button").text == "log out"
     assert read_html(account(Viewer(NOBODY, True))).all("form") != []
 
 
@@ -52,7 +52,7 @@ async def test_viewers_with_and_without_a_session_do_not_share_a_page(
             answer = await ask(mount.app, "GET", "/admin/jobs", extensions=extensions)
             page = read_html(answer.body.decode())
             forms.append(len(page.all("form", class_="account")))
-            assert page.one("span", id="user").text == "User:ann<b>"
+            assert page.find("span", id="user").text == "User:ann<b>"
         other = await Ui(ui.served, NOBODY).page("/admin/jobs")
 
     assert forms == [1, 0, 1]

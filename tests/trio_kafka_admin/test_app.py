@@ -32,8 +32,8 @@ async def test_every_page_is_served_as_html_and_as_json(autojump_clock: MockCloc
     async with admin_ui() as ui:
         for name in PAGES:
             page = await ui.page(f"/admin/{name}")
-            assert page.one("h1").text == TITLES[name]
-            assert page.one("div", id="live").content != []
+            assert page.find("h1").text == TITLES[name]
+            assert page.find("div", id="live").content != []
             answer = await ui.ask(f"/admin/api/{name}")
             assert answer.headers["content-type"] == "application/json"
             assert isinstance(answer.json(), dict)
@@ -42,7 +42,7 @@ async def test_every_page_is_served_as_html_and_as_json(autojump_clock: MockCloc
 async def test_the_root_shows_the_first_page(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         for target in ("/admin", "/admin/"):
-            assert (await ui.page(target)).one("h1").text == "Overview"
+            assert (await ui.page(target)).find("h1").text == "Overview"
 
 
 async def test_json_api_lists_the_paths_of_all_pages(autojump_clock: MockClock) -> None:
@@ -50,8 +50,8 @@ async def test_json_api_lists_the_paths_of_all_pages(autojump_clock: MockClock) 
         listed = (await ui.json("/admin/api"))["pages"]
 
         assert [row["path"] for row in listed] == [f"/admin/api/{name}" for name in LISTED]
-        for one in listed:
-            await ui.json(one["path"])
+        for page in listed:
+            await ui.json(page["path"])
 
 
 REFUSED = [
@@ -131,7 +131,7 @@ async def test_admin_ui_is_served_at_the_configured_path(autojump_clock: MockClo
     async with admin_ui(path="/ops/ui") as ui:
         page = await ui.page("/ops/ui/tree")
 
-        assert page.one("nav").all("a")[0].attributes["href"] == "/ops/ui/overview"
+        assert page.find("nav").all("a")[0].attributes["href"] == "/ops/ui/overview"
         assert (await ui.ask("/ops/ui/static/app.js")).status == 200
 
 
@@ -329,7 +329,7 @@ async def test_page_names_the_run_of_the_broker(autojump_clock: MockClock) -> No
         parts = ui.served.broker.parts
         run = parts.metadata.image.brokers[parts.node_id].incarnation_id.hex()
 
-        assert (await ui.page("/admin")).one("div", id="live").attributes["data-run"] == run
+        assert (await ui.page("/admin")).find("div", id="live").attributes["data-run"] == run
 
 
 async def test_large_page_is_sent_in_chunks_while_other_tasks_run(

@@ -22,18 +22,18 @@ from trio_kafka_admin.tree_snapshots import PAIR_S
 
 @asynccontextmanager
 async def reader_and_ui() -> AsyncIterator[tuple[BrokerReader, Ui]]:
-    made: list[BrokerReader] = []
+    readers: list[BrokerReader] = []
 
     @plugin("asks", settings=AdminSettings)
     @asynccontextmanager
     async def asks(context: PluginContext[AdminSettings]) -> AsyncIterator[None]:
         """Has an reader of its own."""
         with tail_of_log(context.world.clock.wall) as tail:
-            made.append(BrokerReader(context, log_tail=tail))
+            readers.append(BrokerReader(context, log_tail=tail))
             yield
 
     async with admin_ui(asks) as ui:
-        yield made[0], ui
+        yield readers[0], ui
 
 
 async def test_readings_of_the_admin_ui_are_in_no_list_of_requests(

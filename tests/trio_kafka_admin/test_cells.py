@@ -50,14 +50,14 @@ def test_assignment_names_a_bounded_number_of_topics() -> None:
 
 
 def test_name_is_a_link_to_its_page_with_the_name_encoded() -> None:
-    link = read_html(name_link("a&b/ü", "topics", PLACE)).one("a")
+    link = read_html(name_link("a&b/ü", "topics", PLACE)).find("a")
 
     assert link.text == "a&b/ü"
     assert link.attributes["href"] == "/admin/topics?name=a%26b%2F%C3%BC"
 
 
 def test_long_name_is_cut_and_a_very_long_one_is_no_link() -> None:
-    cut = read_html(name_link("x" * 100, "topics", PLACE)).one("a")
+    cut = read_html(name_link("x" * 100, "topics", PLACE)).find("a")
     none = read_html(name_link("x" * 2000, "topics", PLACE))
 
     assert cut.text == "x" * 79 + "…"
@@ -75,14 +75,14 @@ def test_columns_show_names_times_and_charts() -> None:
     row = {"topic": "orders", "left_s": 3.0, "none_s": None, "history": [(1.0, 2), (0.0, 3)]}
 
     topic = named("topic", "topic", "topics", PLACE)
-    left, none = spans("left_s", "left"), spans("none_s", "none")
+    duration, none = spans("left_s", "left"), spans("none_s", "none")
     chart = charts("history", "lag", "lag")
 
-    assert read_html(topic.show(row)).one("a").text == "orders"
+    assert read_html(topic.show(row)).find("a").text == "orders"
     assert topic.sort is not None
     assert topic.sort(row) == "orders"
-    assert read_html(left.show(row)).text == "3.0 s"
-    assert left.sort is not None
-    assert left.sort(row) == 3.0
+    assert read_html(duration.show(row)).text == "3.0 s"
+    assert duration.sort is not None
+    assert duration.sort(row) == 3.0
     assert read_html(none.show(row)).text == DASH
-    assert read_html(chart.show(row)).one("svg").attributes["role"] == "img"
+    assert read_html(chart.show(row)).find("svg").attributes["role"] == "img"

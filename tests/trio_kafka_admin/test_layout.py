@@ -1,4 +1,4 @@
-"""What stands around a page."""
+"""Parts around the content of a page."""
 
 from tests.trio_kafka_admin.kit import read_html
 from trio_kafka_admin.discovery import all_pages
@@ -27,18 +27,20 @@ def test_a_page_links_to_the_others_and_to_its_json() -> None:
     page = read_html(text)
 
     assert text.startswith("<!doctype html><html lang=")
-    links = page.one("nav").all("a")
-    assert [link.attributes["href"] for link in links] == [f"/ui/{one.name}" for one in pages]
+    links = page.find("nav").all("a")
+    assert [link.attributes["href"] for link in links] == [
+        f"/ui/{ui_page.name}" for ui_page in pages
+    ]
     assert [link.text for link in links if "aria-current" in link.attributes] == [pages[1].title]
-    assert page.one("a", href=f"/ui/api/{pages[1].name}?a=1&b=2").text == "JSON"
-    assert page.one("div", id="live").attributes == {
+    assert page.find("a", href=f"/ui/api/{pages[1].name}?a=1&b=2").text == "JSON"
+    assert page.find("div", id="live").attributes == {
         "id": "live",
         "data-refresh-ms": "50",
         "data-run": "a7",
     }
-    assert page.one("title").text.startswith(pages[1].title)
-    assert page.one("main").all("form") != []
-    assert page.one("main").one("h1").text == pages[1].title
+    assert page.find("title").text.startswith(pages[1].title)
+    assert page.find("main").all("form") != []
+    assert page.find("main").find("h1").text == pages[1].title
 
 
 def test_first_link_of_a_page_skips_to_its_content() -> None:
@@ -48,7 +50,7 @@ def test_first_link_of_a_page_skips_to_its_content() -> None:
     )
 
     target = page.all("a")[0].attributes["href"]
-    assert target == f"#{page.one('main').attributes['id']}"
+    assert target == f"#{page.find('main').attributes['id']}"
 
 
 def test_navigation_groups_pages_by_their_order() -> None:
@@ -67,15 +69,17 @@ def test_navigation_groups_pages_by_their_order() -> None:
 
     titles = {
         group.attributes["data-group"]: [link.text for link in group.all("a")]
-        for group in page.one("nav").all("ul")
+        for group in page.find("nav").all("ul")
     }
-    assert [title for group in titles.values() for title in group] == [one.title for one in pages]
+    assert [title for group in titles.values() for title in group] == [
+        ui_page.title for ui_page in pages
+    ]
     assert list(titles) == sorted(titles, key=["Traffic", "Inside", "Broker", "More"].index)
     assert titles["Traffic"][0] == "Overview"
-    assert [group_of(one) for one in pages] == [
+    assert [group_of(ui_page) for ui_page in pages] == [
         name for name, group in titles.items() for _ in group
     ]
-    assert page.one("a", class_="brand").text == "broker <1>"
+    assert page.find("a", class_="brand").text == "broker <1>"
 
 
 def test_page_has_no_inline_script_and_no_inline_style() -> None:
@@ -84,14 +88,14 @@ def test_page_has_no_inline_script_and_no_inline_style() -> None:
         head(pages[0], pages, PLACE, query="", refresh_ms=0, run="", controls=Html("")) + foot()
     )
 
-    assert [one.content for one in page.all("script")] == [[], []]
+    assert [script.content for script in page.all("script")] == [[], []]
     assert page.all("style") == []
-    assert page.one("div", id="live").attributes == {"id": "live", "data-refresh-ms": "0"}
+    assert page.find("div", id="live").attributes == {"id": "live", "data-refresh-ms": "0"}
 
 
 def test_error_page_has_the_error_and_a_link_to_the_overview() -> None:
     page = read_html(sentence("404", "no node <x>", PLACE))
 
-    assert [one.text for one in page.all("p")] == ["no node <x>", "to the overview"]
-    assert [one.text for one in page.one("main").all("h1")] == ["404"]
+    assert [paragraph.text for paragraph in page.all("p")] == ["no node <x>", "to the overview"]
+    assert [heading.text for heading in page.find("main").all("h1")] == ["404"]
     assert page.all("div", id="live") == []

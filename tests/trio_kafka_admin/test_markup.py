@@ -13,7 +13,7 @@ from trio_kafka_admin.markup import begin, join, place_text, tag, text
 def test_any_text_is_escaped_in_content_and_attributes(value: str) -> None:
     page = read_html(tag("p", text(value), title=value))
 
-    paragraph = page.one("p")
+    paragraph = page.find("p")
     assert "".join(map(str, paragraph.content)) == printable(value)
     assert paragraph.attributes == {"title": printable(value)}
 

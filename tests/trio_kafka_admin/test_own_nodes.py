@@ -1,4 +1,4 @@
-"""What is in the tree only because a viewer looks."""
+"""Nodes that are in the tree only because a viewer looks."""
 
 import pytest
 

@@ -32,18 +32,18 @@ def show(data: Data, place: Place) -> Iterator[Html]:
 
 
 def page(**parts: Any) -> Page:
-    made = {"title": "Words", "order": 25, "about": "Says what it is asked to.", **parts}
-    return Page(**{"name": "words", "read": read, "show": show, **made})
+    fields = {"title": "Words", "order": 25, "about": "Says what it is asked to.", **parts}
+    return Page(**{"name": "words", "read": read, "show": show, **fields})
 
 
 def giver(give: Give, name: str = "giver", **named: Any) -> Plugin:
     @plugin(name, **named)
     @asynccontextmanager
-    async def made(context: PluginContext[Any]) -> AsyncIterator[None]:
+    async def run(context: PluginContext[Any]) -> AsyncIterator[None]:
         give(context)
         yield
 
-    return made
+    return run
 
 
 def words(**parts: Any) -> Plugin:
@@ -55,8 +55,8 @@ async def test_contributed_page_is_served_and_linked_like_other_pages(
 ) -> None:
     async with admin_ui(words()) as ui:
         shown = await ui.page("/admin/words?say=<b>")
-        assert shown.one("p", id="said").text == "<b>"
-        assert shown.one("h1").text == "Words"
+        assert shown.find("p", id="said").text == "<b>"
+        assert shown.find("h1").text == "Words"
         assert await ui.json("/admin/api/words?limit=7") == {"said": "nothing", "limit": 7}
         listed = [row["path"] for row in (await ui.json("/admin/api"))["pages"]]
         place = listed.index("/admin/api/words")
@@ -65,10 +65,10 @@ async def test_contributed_page_is_served_and_linked_like_other_pages(
             "/admin/api/words",
             "/admin/api/clients",
         ]
-        links = [one.text for one in (await ui.page("/admin/queues")).one("nav").all("a")]
+        links = [link.text for link in (await ui.page("/admin/queues")).find("nav").all("a")]
         place = links.index("Words")
         assert links[place - 1 : place + 2] == ["Groups", "Words", "Clients"]
-        assert (await ui.page("/admin")).one("h1").text == "Overview"
+        assert (await ui.page("/admin")).find("h1").text == "Overview"
         assert (await ui.json("/admin/api/words?limit=x", 400))["message"].startswith("limit=x")
 
 
@@ -156,11 +156,11 @@ async def test_page_that_cannot_be_loaded_gets_status_500_and_others_are_served(
         loads.append(1)
         return load()
 
-    async with admin_ui(giver(lambda one: one.add_admin_page("words", counted))) as ui:
+    async with admin_ui(giver(lambda context: context.add_admin_page("words", counted))) as ui:
         for _ in range(2):
-            told = await ui.json("/admin/api/words", 500)
-            assert "page words of plugin giver: it cannot be loaded" in told["message"]
-            assert why in told["message"]
+            error = await ui.json("/admin/api/words", 500)
+            assert "page words of plugin giver: it cannot be loaded" in error["message"]
+            assert why in error["message"]
         assert (await ui.page("/admin/tree")).all("a", aria_current="page")[0].text == "Tree"
         assert loads == [1]
         assert ui.served.broker.plugins.find("giver").current.failures == 1
@@ -175,7 +175,7 @@ async def test_contributed_page_is_loaded_once_at_the_first_request(
         loads.append(1)
         return page()
 
-    async with admin_ui(giver(lambda one: one.add_admin_page("words", load))) as ui:
+    async with admin_ui(giver(lambda context: context.add_admin_page("words", load))) as ui:
         assert loads == []
         for _ in range(3):
             await ui.page("/admin/queues")

@@ -11,7 +11,7 @@ PLACE = Place("/admin")
 def test_the_link_says_how_many_rows_follow_and_leads_to_them() -> None:
     data = {"total": 12, "first": 3, "of": "", "topics": [{}, {}]}
 
-    link = read_html(join(further_rows(data, "topics", PLACE, "more, smaller"))).one("a")
+    link = read_html(join(further_rows(data, "topics", PLACE, "more, smaller"))).find("a")
 
     assert (link.text, link.attributes["href"]) == ("7 more, smaller", "/admin/topics?first=5")
 

@@ -59,7 +59,7 @@ async def test_settings_give_the_refresh_interval_and_row_limit_of_pages(
     async with admin_ui(refresh_ms="250", max_rows="3") as ui:
         page = await ui.page("/admin/queues")
 
-        assert page.one("div", id="live").attributes["data-refresh-ms"] == "250"
+        assert page.find("div", id="live").attributes["data-refresh-ms"] == "250"
         assert sum(len(body.all("tr")) for body in page.all("tbody")) == 3
         page = await ui.page("/admin/queues?limit=5")
         assert sum(len(body.all("tr")) for body in page.all("tbody")) == 5

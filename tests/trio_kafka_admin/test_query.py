@@ -1,4 +1,4 @@
-"""What an address asks for."""
+"""The query of an address."""
 
 import pytest
 

@@ -10,7 +10,7 @@ from trio_kafka_admin.readers import Readers
 
 @define(eq=False)
 class Reader:
-    """What readers need of a `BrokerReader`."""
+    """The part of a `BrokerReader` that readers need."""
 
     principal: Principal
     is_current: bool = True

@@ -1,4 +1,4 @@
-"""What the app answers with, piece by piece."""
+"""Responses of the app, piece by piece."""
 
 import gzip
 from collections.abc import Awaitable, Callable
@@ -54,9 +54,9 @@ async def test_head_request_gets_the_headers_of_a_body_without_the_body(
 async def test_static_file_is_sent_unless_the_etag_matches(autojump_clock: MockClock) -> None:
     file = StaticFile(b"content", b"text/css", b'"tag"')
 
-    for known, status, body in (("", 200, b"content"), ('"tag"', 304, b""), ('W/"t"', 200, None)):
+    for tag, status, body in (("", 200, b"content"), ('"tag"', 304, b""), ('W/"t"', 200, None)):
         answer = await answer_of(
-            "GET", "/", partial(send_static, file=file), **{"if-none-match": known}
+            "GET", "/", partial(send_static, file=file), **{"if-none-match": tag}
         )
         assert (answer.status, answer.headers["etag"]) == (status, '"tag"')
         assert body is None or answer.body == body

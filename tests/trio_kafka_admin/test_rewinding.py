@@ -71,10 +71,10 @@ async def test_the_overview_is_shown_as_it_was(autojump_clock: MockClock) -> Non
 
     assert past == first
     assert now != first
-    assert page.one("form", class_="rewind").one("strong").text == "as it was 30 s ago"
-    assert page.one("div", id="live").attributes["data-refresh-ms"] == "0"
-    assert fresh.one("div", id="live").attributes["data-refresh-ms"] != "0"
-    assert fresh.one("form", class_="rewind").one("strong").text == "now"
+    assert page.find("form", class_="rewind").find("strong").text == "as it was 30 s ago"
+    assert page.find("div", id="live").attributes["data-refresh-ms"] == "0"
+    assert fresh.find("div", id="live").attributes["data-refresh-ms"] != "0"
+    assert fresh.find("form", class_="rewind").find("strong").text == "now"
 
 
 async def test_an_age_out_of_bounds_is_refused(autojump_clock: MockClock) -> None:

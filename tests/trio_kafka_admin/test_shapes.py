@@ -17,9 +17,9 @@ def test_each_tone_has_a_shape_of_its_own() -> None:
 def test_badge_has_a_shape_hidden_from_readers_and_a_word() -> None:
     page = read_html(badge("bad", "<wrong>"))
 
-    mark = page.one("span", class_="badge bad")
+    mark = page.find("span", class_="badge bad")
     assert mark.text == f"{SHAPES['bad']}<wrong>"
-    assert mark.one("i").attributes["aria-hidden"] == "true"
+    assert mark.find("i").attributes["aria-hidden"] == "true"
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_badge_has_a_shape_hidden_from_readers_and_a_word() -> None:
 def test_bar_is_filled_by_its_share_and_never_beyond_its_end(share: float, width: str) -> None:
     page = read_html(bar(share, "5 of 20", "warn"))
 
-    assert page.one("rect", class_="bar-part warn").attributes["width"] == width
+    assert page.find("rect", class_="bar-part warn").attributes["width"] == width
     assert page.text == "5 of 20"
 
 
@@ -36,7 +36,7 @@ def test_card_shows_a_heading_and_the_colour_of_its_tone() -> None:
     page = read_html(card("Disk & files", text("full"), tone="bad") + card("Others"))
 
     [bad, plain] = page.all("section")
-    assert (bad.one("h2").text, bad.attributes["class"]) == ("Disk & files", "card bad")
+    assert (bad.find("h2").text, bad.attributes["class"]) == ("Disk & files", "card bad")
     assert plain.attributes["class"] == "card"
 
 

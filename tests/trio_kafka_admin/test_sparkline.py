@@ -8,8 +8,8 @@ from trio_kafka_admin.sparkline import HEIGHT, WIDTH, sparkline
 
 def places(points: list[tuple[float, int]]) -> list[tuple[float, float]]:
     """Places of the line."""
-    svg = read_html(sparkline(points, window_s=900, noun="lag")).one("svg")
-    line = svg.one("polyline").attributes["points"]
+    svg = read_html(sparkline(points, window_s=900, noun="lag")).find("svg")
+    line = svg.find("polyline").attributes["points"]
     assert line is not None
     return [(float(x), float(y)) for x, y in (place.split(",") for place in line.split())]
 
@@ -34,9 +34,9 @@ def test_text_alternative_says_what_the_line_shows() -> None:
     chart = read_html(sparkline([(120.0, 3), (60.0, 12_000), (0.0, 5)], window_s=900, noun="lag"))
 
     words = "lag over 2.0 minutes: now 5, lowest 3, highest 12,000"
-    assert chart.one("svg").attributes["aria-label"] == words
-    assert chart.one("svg").attributes["role"] == "img"
-    assert chart.one("span").attributes["title"] == words
+    assert chart.find("svg").attributes["aria-label"] == words
+    assert chart.find("svg").attributes["role"] == "img"
+    assert chart.find("span").attributes["title"] == words
 
 
 @pytest.mark.parametrize("points", [[], [(0.0, 1)], [(1000.0, 1), (0.0, 2)]])

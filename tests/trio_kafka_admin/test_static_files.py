@@ -1,4 +1,4 @@
-"""What a browser needs besides a page."""
+"""Files that a browser needs besides a page."""
 
 import re
 

@@ -41,7 +41,7 @@ def test_name_without_an_address_leads_to_the_page_of_all(kind: SubjectKind, nam
     page = {"group": "groups", "partition": "topics", "request": "request"}[kind]
 
     assert subject_address(Subject(kind, name), PLACE) == f"/admin/{page}"
-    assert read_html(subject_link(Subject(kind, name), PLACE)).one("a").text
+    assert read_html(subject_link(Subject(kind, name), PLACE)).find("a").text
 
 
 def test_each_kind_of_subject_has_an_address() -> None:
@@ -58,6 +58,6 @@ def test_link_to_a_member_shows_the_id_of_its_group_as_it_is() -> None:
 def test_link_escapes_and_cuts_the_name() -> None:
     link = read_html(subject_link(Subject("topic", "<script>" + "x" * 30_000), PLACE))
 
-    (shown,) = link.one("a").content
+    (shown,) = link.find("a").content
     assert str(shown).startswith("<script>x")
     assert len(str(shown)) == LONGEST

@@ -14,7 +14,7 @@ def row(depth: int, path: str, kind: str = "part", /, **figures: object) -> dict
 
 
 async def folded(*rows: dict[str, Any]) -> list[tuple[str, str | None]]:
-    return [(one["path"], one["fold_words"]) for one in await fold_rows(rows)]
+    return [(entry["path"], entry["fold_words"]) for entry in await fold_rows(rows)]
 
 
 async def test_fewer_children_than_the_least_of_a_fold_are_not_folded(
@@ -57,7 +57,7 @@ async def test_key_of_a_fold_does_not_change_when_its_members_change(
     keys = set()
     for count in (4, 5):
         rows = [row(0, "b"), *(row(1, f"b/{n}", "partition", end=n * count) for n in range(count))]
-        keys |= {one["fold"] for one in await fold_rows(rows)}
+        keys |= {entry["fold"] for entry in await fold_rows(rows)}
 
     assert keys == {None, "partition"}
 
@@ -70,7 +70,7 @@ async def test_parts_are_alike_only_if_they_have_the_same_figures(
     empty = [row(1, f"b/empty-{n}") for n in range(4)]
 
     words = dict(await folded(row(0, "b"), *alike, *others, *empty))
-    assert {words[one["path"]] for one in alike} == {"4 parts shard-*"}
+    assert {words[entry["path"]] for entry in alike} == {"4 parts shard-*"}
     assert {words[other["path"]] for other in (*others, *empty)} == {None}
 
 

@@ -51,7 +51,7 @@ async def test_snapshots_are_compared_over_a_window_of_10_seconds(
         seconds.append(0.0 if before is None else after.at - before.at)
         await trio.sleep(FRESH_S)
 
-    spans = [round(one / 1.1, 3) for one in seconds]  # a look comes each 1.1 s
+    spans = [round(second / 1.1, 3) for second in seconds]  # a look comes each 1.1 s
     assert spans[:10] == list(range(10))
     assert set(spans[10:]) == {10.0}
     assert len(looks._kept) <= WINDOW_S / FRESH_S + 2

@@ -21,19 +21,19 @@ PLAIN = Wait(cause="steps", words="its next slice", on=Subject("task", "slices")
 
 
 def test_wait_is_shown_with_its_figures_and_its_end() -> None:
-    item = read_html(wait_item(wait_data(BYTES), PLACE)).one("li")
+    item = read_html(wait_item(wait_data(BYTES), PLACE)).find("li")
 
     assert [line.text for line in item.all("div")] == [
         "topic rare (bytes)",
         "12 of 100,000 bytes from topic rare 12 of 100,000 bytes",
         "for 3.0 s, 27 s left, then it is answered",
     ]
-    assert item.one("a").attributes["href"] == "/admin/topics?name=rare"
-    assert item.one("meter").attributes["max"] == "100000"
+    assert item.find("a").attributes["href"] == "/admin/topics?name=rare"
+    assert item.find("meter").attributes["max"] == "100000"
 
 
 def test_wait_without_figures_has_no_gauge_and_no_times() -> None:
-    item = read_html(wait_item(wait_data(PLAIN), PLACE)).one("li")
+    item = read_html(wait_item(wait_data(PLAIN), PLACE)).find("li")
 
     assert [line.text for line in item.all("div")] == ["task slices (steps)", "its next slice"]
     assert item.all("meter") == []

@@ -47,7 +47,7 @@ class Caller:
     probes_only: bool = False
     aborted: int = 0
     deadlines: list[float] = field(factory=list)
-    left: Callable[[], None] | None = None
+    leave_callback: Callable[[], None] | None = None
 
     def answer_by(self, deadline: float) -> None:
         self.deadlines.append(deadline)
@@ -56,7 +56,7 @@ class Caller:
         pass
 
     def when_left(self, call: Callable[[], None]) -> None:
-        self.left = call
+        self.leave_callback = call
 
     def abort(self) -> None:
         self.aborted += 1
@@ -295,7 +295,7 @@ class HttpClient:
                 await self.socket.wait_writable()
 
     async def receive(self, most: int = 65536) -> bytes:
-        """What comes next; b"" at the end. ConnectionError."""
+        """The next bytes; b"" at the end. ConnectionError."""
         buffer = bytearray(most)
         while True:
             try:

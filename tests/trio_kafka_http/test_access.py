@@ -23,12 +23,12 @@ class Rules:
     """An authorizer that allows what it has, and notes what it is asked."""
 
     allowed: set[tuple[str, Operation]] = field(factory=set)
-    asked: list[tuple[str, str, Operation, Resource]] = field(factory=list)
+    questions: list[tuple[str, str, Operation, Resource]] = field(factory=list)
 
     def authorize(
         self, principal: Principal, host: str, operation: Operation, resource: Resource
     ) -> bool:
-        self.asked.append((str(principal), host, operation, resource))
+        self.questions.append((str(principal), host, operation, resource))
         return (str(principal), operation) in self.allowed
 
     def authorize_any(self, *_: object) -> bool:
@@ -114,7 +114,7 @@ async def test_user_may_do_what_the_authorizer_allows_on_the_cluster(
 
     assert (look.status, change.status) == (200, 403)
     assert b"User:ann has no permission ALTER on the cluster" in change.body
-    assert rules.asked == [
+    assert rules.questions == [
         ("User:ann", FAR[0], Operation.DESCRIBE, THE_CLUSTER),
         ("User:ann", FAR[0], Operation.ALTER, THE_CLUSTER),
     ]
@@ -132,7 +132,7 @@ async def test_mount_chooses_its_permissions(autojump_clock: MockClock) -> None:
         assert (await ask_from(setup, FAR, method, "/own", authorization=ANN)).status == 200
         assert (await ask_from(setup, FAR, method, "/own")).status == 401
 
-    assert {operation for _, _, operation, _ in rules.asked} == {fault}
+    assert {operation for _, _, operation, _ in rules.questions} == {fault}
 
 
 async def test_anonymous_client_that_the_authorizer_denies_may_log_in() -> None:

@@ -14,10 +14,10 @@ from trio_kafka_http.asgi_json import HttpError, InFlight, read_json, send_json
 
 
 def receiving(*messages: dict[str, Any]) -> Any:
-    left = list(messages)
+    remaining = list(messages)
 
     async def receive() -> Any:
-        return left.pop(0)
+        return remaining.pop(0)
 
     return receive
 
@@ -65,14 +65,14 @@ VALUES = st.recursive(
 )
 
 
-async def sent(*what: Any, **more: Any) -> list[dict[str, Any]]:
+async def sent(*arguments: Any, **more: Any) -> list[dict[str, Any]]:
     """The messages of `send_json`."""
     messages: list[dict[str, Any]] = []
 
     async def send(message: Any) -> None:
         messages.append(message)
 
-    await send_json(send, *what, **more)
+    await send_json(send, *arguments, **more)
     return messages
 
 

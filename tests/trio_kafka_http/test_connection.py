@@ -70,12 +70,12 @@ async def test_unlimited_response_ends_when_its_client_leaves(
             await trio.sleep(60)
             assert served.figures["in_flight"] == 1
             await client.receive()
-            left = trio.current_time()
+            leave_s = trio.current_time()
             client.socket.shutdown_write()
             await trio.sleep(1)
 
         assert served.figures["connections"] == 0
-        assert ended[0] - left < 1
+        assert ended[0] - leave_s < 1
         assert "took too long" not in caplog.text
 
 

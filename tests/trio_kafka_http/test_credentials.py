@@ -1,4 +1,4 @@
-"""What an Authorization header gives as a token."""
+"""Tokens in an Authorization header."""
 
 from base64 import b64encode
 

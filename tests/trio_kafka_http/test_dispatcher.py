@@ -1,4 +1,4 @@
-"""What every request meets, without a socket: the dispatcher is an ASGI app."""
+"""The dispatcher without a socket, as the ASGI app that it is."""
 
 import json
 from base64 import b64encode
@@ -98,7 +98,7 @@ def basic(user: str, password: str) -> str:
 async def test_request_without_a_valid_token_is_refused_with_401() -> None:
     dispatcher = dispatcher_of(APPS, token="s3cret")
 
-    for given in (
+    for headers in (
         {},
         {"authorization": "Bearer wrong"},
         {"authorization": "Basic s3cret"},
@@ -108,7 +108,7 @@ async def test_request_without_a_valid_token_is_refused_with_401() -> None:
         {"authorization": "Digest s3cret"},
     ):
         for path in ("/hello", "/nowhere"):
-            answer = await ask(dispatcher, "GET", path, headers=given)
+            answer = await ask(dispatcher, "GET", path, headers=headers)
             assert (answer.status, answer.json()["error_code"]) == (401, 401)
     for text in ("bearer s3cret", basic("any", "s3cret"), basic("", "s3cret")):
         right = {"authorization": text}
@@ -131,7 +131,7 @@ async def test_app_that_checks_tokens_gets_every_request_with_its_credentials() 
 
     assert (await ask(dispatcher, "GET", "/own")).status == 200
 
-    assert [given for given, _ in seen] == [b"Bearer own", None]
+    assert [credentials for credentials, _ in seen] == [b"Bearer own", None]
     assert [row["trio_kafka"]["authorized"] for _, row in seen] == [False, False]
     foreign = {**own, "origin": "http://evil.example"}
     assert (await ask(dispatcher, "POST", "/own", headers=foreign)).status == 403
@@ -144,19 +144,19 @@ async def test_app_that_checks_tokens_gets_every_request_with_its_credentials() 
 
 
 async def test_response_401_offers_bearer_and_basic_authentication() -> None:
-    told: list[tuple[bytes, bytes]] = []
+    response_headers: list[tuple[bytes, bytes]] = []
     dispatcher = dispatcher_of(APPS, token="s3cret")
 
     async def listened(scope: Any, receive: Any, send: Any) -> None:
         async def listen(message: Any) -> None:
-            told.extend(message.get("headers", ()))
+            response_headers.extend(message.get("headers", ()))
             await send(message)
 
         await dispatcher(scope, receive, listen)
 
     await ask(listened, "GET", "/hello")
 
-    assert [value for name, value in told if name == b"www-authenticate"] == [
+    assert [value for name, value in response_headers if name == b"www-authenticate"] == [
         b'Bearer realm="trio-kafka"',
         b'Basic realm="trio-kafka", charset="UTF-8"',
     ]
@@ -164,12 +164,12 @@ async def test_response_401_offers_bearer_and_basic_authentication() -> None:
 
 async def test_request_with_a_basic_token_from_another_origin_is_refused() -> None:
     dispatcher = dispatcher_of(APPS, token="s3cret")
-    given = {"authorization": basic("any", "s3cret")}
+    credentials = {"authorization": basic("any", "s3cret")}
 
-    own = {**given, "origin": "http://localhost"}
+    own = {**credentials, "origin": "http://localhost"}
     assert (await ask(dispatcher, "POST", "/echo", headers=own, body=b"x")).status == 200
 
-    other = {**given, "origin": "http://evil.example"}
+    other = {**credentials, "origin": "http://evil.example"}
     assert (await ask(dispatcher, "POST", "/echo", headers=other, body=b"x")).status == 403
 
 
@@ -182,10 +182,10 @@ async def test_health_and_readiness_need_no_token() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "without_token"), [("Bearer s3cret", 200), ("Basic YW55OnMzY3JldA==", 401)]
+    ("authorization", "without_token"), [("Bearer s3cret", 200), ("Basic YW55OnMzY3JldA==", 401)]
 )
 async def test_token_of_the_plane_is_hidden_from_apps(
-    given: str, without_token: int, autojump_clock: MockClock
+    authorization: str, without_token: int, autojump_clock: MockClock
 ) -> None:
     seen: list[Any] = []
 
@@ -193,12 +193,12 @@ async def test_token_of_the_plane_is_hidden_from_apps(
         seen.append(dict(scope["headers"]).get(b"authorization"))
         await hello(scope, receive, send)
 
-    headers = {"authorization": given}
+    headers = {"authorization": authorization}
     await ask(dispatcher_of({"/app": app}, token="s3cret"), "GET", "/app", headers=headers)
     other = await ask(dispatcher_of({"/app": app}), "GET", "/app", headers=headers)
 
     assert other.status == without_token
-    assert seen == [None, *([given.encode()] if without_token == 200 else [])]
+    assert seen == [None, *([authorization.encode()] if without_token == 200 else [])]
 
 
 @pytest.mark.parametrize("token", ["s3cret", None])
@@ -209,8 +209,8 @@ async def test_apps_can_read_whether_a_token_was_required(token: str | None) -> 
         seen.append(scope["extensions"]["trio_kafka"]["authorized"])
         await hello(scope, receive, send)
 
-    given = {"authorization": "Bearer s3cret"}
-    await ask(dispatcher_of({"/a": app}, token=token), "GET", "/a", headers=given)
+    headers = {"authorization": "Bearer s3cret"}
+    await ask(dispatcher_of({"/a": app}, token=token), "GET", "/a", headers=headers)
 
     assert seen == [token is not None]
 
@@ -222,11 +222,11 @@ async def test_principal_of_the_token_is_passed_to_apps() -> None:
         seen.append(scope["extensions"]["trio_kafka"]["principal"])
         await hello(scope, receive, send)
 
-    given = {"authorization": "Bearer s3cret"}
+    headers = {"authorization": "Bearer s3cret"}
     named = {"token": "s3cret", "principal": "User:web"}
-    await ask(dispatcher_of({"/a": app}, **named), "GET", "/a", headers=given)
-    await ask(dispatcher_of(APPS, checking={"/a": app}, **named), "GET", "/a", headers=given)
-    await ask(dispatcher_of({"/a": app}, principal="User:web"), "GET", "/a", headers=given)
+    await ask(dispatcher_of({"/a": app}, **named), "GET", "/a", headers=headers)
+    await ask(dispatcher_of(APPS, checking={"/a": app}, **named), "GET", "/a", headers=headers)
+    await ask(dispatcher_of({"/a": app}, principal="User:web"), "GET", "/a", headers=headers)
 
     assert seen == [Principal("User", "web"), NOBODY, NOBODY]
 
@@ -337,7 +337,7 @@ async def test_exception_of_an_app_gives_500_with_an_id_and_a_log_line(
 
     assert answer.status == 500
     assert "secret" not in json.dumps(answer.json())
-    [record] = [one for one in caplog.records if one.msg == "an app failed"]
+    [record] = [entry for entry in caplog.records if entry.msg == "an app failed"]
     assert record.exc_info is not None
     assert record.fields["request"] == answer.headers["x-request-id"]
     assert (record.fields["mount"], record.fields["plugin"]) == ("/app", "test")

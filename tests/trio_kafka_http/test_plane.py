@@ -102,16 +102,16 @@ async def test_failed_or_slow_app_does_not_disturb_other_requests(
     world, apps = simulated_world(), {"/broken": broken, "/slow": slow, "/hello": hello}
     async with (
         served_plane(world, apps, deadline_s=2.0) as served,
-        http_client(world, served.endpoints[0]) as one,
-        http_client(world, served.endpoints[0]) as other,
+        http_client(world, served.endpoints[0]) as first,
+        http_client(world, served.endpoints[0]) as second,
     ):
-        failed = await one.ask("GET", "/broken")
-        late = await one.ask("GET", "/slow")
-        fine = await one.ask("GET", "/hello")
+        failed = await first.ask("GET", "/broken")
+        late = await first.ask("GET", "/slow")
+        fine = await first.ask("GET", "/hello")
 
         assert (failed.status, late.status, fine.status) == (500, 503, 200)
         assert b"secret" not in failed.body
-        assert (await other.ask("GET", "/hello")).status == 200
+        assert (await second.ask("GET", "/hello")).status == 200
 
 
 async def test_connection_above_the_limit_is_answered_with_503_and_closed(
@@ -120,21 +120,21 @@ async def test_connection_above_the_limit_is_answered_with_503_and_closed(
     world = simulated_world()
     async with (
         served_plane(world, {"/hello": hello}, max_connections=2) as served,
-        http_client(world, served.endpoints[0]) as one,
-        http_client(world, served.endpoints[0]) as two,
+        http_client(world, served.endpoints[0]) as first,
+        http_client(world, served.endpoints[0]) as second,
     ):
-        assert (await one.ask("GET", "/hello")).status == 200
-        assert (await two.ask("GET", "/hello")).status == 200
-        async with http_client(world, served.endpoints[0]) as three:
-            refused = await three.ask("GET", "/hello")
+        assert (await first.ask("GET", "/hello")).status == 200
+        assert (await second.ask("GET", "/hello")).status == 200
+        async with http_client(world, served.endpoints[0]) as third:
+            refused = await third.ask("GET", "/hello")
             assert (refused.status, b"too many" in refused.body) == (503, True)
-            await three.wait_closed()
+            await third.wait_closed()
         assert served.figures["refused"] == 1
 
-        one.socket.close()
+        first.socket.close()
         await trio.sleep(1)
-        async with http_client(world, served.endpoints[0]) as four:
-            assert (await four.ask("GET", "/hello")).status == 200
+        async with http_client(world, served.endpoints[0]) as fourth:
+            assert (await fourth.ask("GET", "/hello")).status == 200
 
 
 async def test_health_is_answered_while_slow_clients_hold_all_connections(
@@ -152,9 +152,9 @@ async def test_health_is_answered_while_slow_clients_hold_all_connections(
         await trio.testing.wait_all_tasks_blocked()
 
         for path, status in (("/healthz", 200), ("/readyz", 200), ("/hello", 503)):
-            async with http_client(world, endpoint) as one:
-                assert (await one.ask("GET", path)).status == status
-                await one.wait_closed()
+            async with http_client(world, endpoint) as health_client:
+                assert (await health_client.ask("GET", path)).status == status
+                await health_client.wait_closed()
 
         assert served.figures["connections"] == 3
         assert served.figures["probes"] <= 8
@@ -453,7 +453,7 @@ async def test_connection_reset_raised_by_hypercorn_is_logged_as_debug(
         await client.wait_closed()
 
         assert served.figures["broken"] == 0
-        (record,) = [one for one in caplog.records if one.message == "connection broken"]
+        (record,) = [entry for entry in caplog.records if entry.message == "connection broken"]
         assert record.levelno == logging.DEBUG
 
 

@@ -1,4 +1,4 @@
-"""What is counted of requests, and how they are named in the tree."""
+"""Counts of requests, and their names in the tree."""
 
 from typing import Any
 

@@ -46,57 +46,59 @@ def address_of(broker: RunningBroker) -> Endpoint:
 async def served(
     plugins: tuple[Plugin, ...] = (http, apps), **settings: str
 ) -> AsyncIterator[ServedBroker]:
-    given = {f"plugin.http.{name.replace('_', '.')}": text for name, text in settings.items()}
-    async with served_broker(simulated_world(), given, plugins=plugins) as broker:
+    broker_settings = {
+        f"plugin.http.{name.replace('_', '.')}": text for name, text in settings.items()
+    }
+    async with served_broker(simulated_world(), broker_settings, plugins=plugins) as broker:
         yield broker
 
 
 async def test_apps_of_plugins_are_served_together_with_health_and_readiness(
     autojump_clock: MockClock,
 ) -> None:
-    async with served() as it:
-        async with http_client(it.broker.world, address_of(it.broker)) as client:
+    async with served() as server:
+        async with http_client(server.broker.world, address_of(server.broker)) as client:
             result = [
-                (await client.ask("GET", f"/{one}")).status for one in ("hello", "no", "readyz")
+                (await client.ask("GET", f"/{path}")).status for path in ("hello", "no", "readyz")
             ]
             health = await client.ask("GET", "/healthz")
 
         assert result == [200, 404, 200]
         assert health.body == b'{"status": "alive"}\n'
-        counted = it.broker.counters.value(
+        counted = server.broker.counters.value(
             "http_requests", plugin="http", mount="/hello", status="200"
         )
         assert counted == 1
 
 
 async def test_banner_shows_the_http_address(autojump_clock: MockClock) -> None:
-    async with served() as it:
-        assert banner(it.broker).endswith(f"\n  curl http://{address_of(it.broker)}/readyz")
+    async with served() as server:
+        assert banner(server.broker).endswith(f"\n  curl http://{address_of(server.broker)}/readyz")
 
 
 @pytest.mark.parametrize("settings", [{"listeners": ""}, {"enabled": "false"}])
 async def test_http_plane_can_be_disabled(
     autojump_clock: MockClock, settings: dict[str, str]
 ) -> None:
-    async with served(**settings) as it:
-        assert [node for _, node in it.broker.node.walk() if node.name == "plane http"] == []
-        assert "curl" not in banner(it.broker)
+    async with served(**settings) as server:
+        assert [node for _, node in server.broker.node.walk() if node.name == "plane http"] == []
+        assert "curl" not in banner(server.broker)
 
 
 async def test_public_listener_without_a_token_fails_the_plugin(autojump_clock: MockClock) -> None:
-    async with served(listeners="http://0.0.0.0:0") as it:
-        hosted = it.broker.plugins.find("http")
+    async with served(listeners="http://0.0.0.0:0") as server:
+        hosted = server.broker.plugins.find("http")
 
         assert hosted.state is State.FAILED
         assert "plugin.http.token" in hosted.error
-        assert [node for _, node in it.broker.node.walk() if node.name == "plane http"] == []
+        assert [node for _, node in server.broker.node.walk() if node.name == "plane http"] == []
 
 
 async def test_address_in_use_fails_the_plugin_and_not_the_broker(
     autojump_clock: MockClock,
 ) -> None:
-    async with served(listeners="http://127.0.0.1:1,http://127.0.0.1:1") as it:
-        hosted = it.broker.plugins.find("http")
+    async with served(listeners="http://127.0.0.1:1,http://127.0.0.1:1") as server:
+        hosted = server.broker.plugins.find("http")
 
         assert hosted.state is State.FAILED
         assert "http://127.0.0.1:1" in hosted.error
@@ -104,8 +106,8 @@ async def test_address_in_use_fails_the_plugin_and_not_the_broker(
 
 async def test_request_deadline_is_that_of_the_plugin_setting(autojump_clock: MockClock) -> None:
     async with (
-        served(deadline_ms="4000") as it,
-        http_client(it.broker.world, address_of(it.broker)) as client,
+        served(deadline_ms="4000") as server,
+        http_client(server.broker.world, address_of(server.broker)) as client,
     ):
         began = trio.current_time()
         assert (await client.ask("GET", "/slow")).status == 503
@@ -116,22 +118,22 @@ async def test_failure_of_an_app_counts_for_the_plugin_that_mounted_the_app(
     autojump_clock: MockClock,
 ) -> None:
     async with (
-        served() as it,
-        http_client(it.broker.world, address_of(it.broker)) as client,
+        served() as server,
+        http_client(server.broker.world, address_of(server.broker)) as client,
     ):
         assert (await client.ask("GET", "/broken")).status == 500
-        generation = it.broker.plugins.find("apps").current
+        generation = server.broker.plugins.find("apps").current
         assert generation is not None
         assert generation.failures == 1
-        assert it.broker.plugins.find("http").state is State.READY
+        assert server.broker.plugins.find("http").state is State.READY
 
 
 async def test_readiness_is_503_while_the_broker_stops(autojump_clock: MockClock) -> None:
-    async with served() as it:
-        parts = it.broker.parts
+    async with served() as server:
+        parts = server.broker.parts
         assert unready(parts) == []
-        it.broker.lifecycle.leave()
-        async with http_client(it.broker.world, address_of(it.broker)) as client:
+        server.broker.lifecycle.leave()
+        async with http_client(server.broker.world, address_of(server.broker)) as client:
             answer = await client.ask("GET", "/readyz")
 
         assert (answer.status, b"shutting down" in answer.body) == (503, True)
@@ -156,12 +158,12 @@ async def test_connected_client_gets_the_reason_of_a_failure_before_the_broker_e
 
     async with trio.open_nursery() as nursery:
         with pytest.raises(LogDirError, match="no log directory is online"):
-            async with served() as it:
+            async with served() as server:
                 if is_connected:
-                    nursery.start_soon(ask, it.broker.world, address_of(it.broker))
+                    nursery.start_soon(ask, server.broker.world, address_of(server.broker))
                 await trio.sleep(1)
                 failed = trio.current_time()
-                it.broker.tasks.fail(LogDirError("/data", "no log directory is online"))
+                server.broker.tasks.fail(LogDirError("/data", "no log directory is online"))
                 ended.set()
                 await trio.sleep_forever()
         took_s = trio.current_time() - failed
@@ -174,7 +176,7 @@ async def test_connected_client_gets_the_reason_of_a_failure_before_the_broker_e
         assert 2 < took_s < 6
     else:
         assert took_s < 2
-    assert it.broker.lifecycle.failure.endswith("no log directory is online")
+    assert server.broker.lifecycle.failure.endswith("no log directory is online")
 
 
 async def test_broker_is_not_ready_while_plugins_start(
@@ -189,8 +191,8 @@ async def test_broker_is_not_ready_while_plugins_start(
         said.append(list(unready(context.parts)))
         yield
 
-    async with served((late, http)) as it:
-        said.append(list(unready(it.broker.parts)))
+    async with served((late, http)) as server:
+        said.append(list(unready(server.broker.parts)))
 
     assert said == [["unfenced"], []]
 
@@ -198,15 +200,15 @@ async def test_broker_is_not_ready_while_plugins_start(
 async def test_clients_that_stopped_reading_do_not_delay_the_stop_of_the_broker(
     autojump_clock: MockClock,
 ) -> None:
-    async with served(send_timeout_ms="3600000") as it:
-        world, sockets = it.broker.world, []
-        address = address_of(it.broker)
+    async with served(send_timeout_ms="3600000") as server:
+        world, sockets = server.broker.world, []
+        address = address_of(server.broker)
         for _ in range(20):
             socket = await world.network.connect(address.host, address.port)
             socket.send(b"GET /endless HTTP/1.1\r\nhost: localhost\r\n\r\n")
             sockets.append(socket)
         await trio.sleep(1)
-        hosted, began = it.broker.plugins.find("http"), trio.current_time()
+        hosted, began = server.broker.plugins.find("http"), trio.current_time()
 
     assert hosted.state is State.STOPPED
     # Of the 10 s that a plugin has to go, apps that are cut off have theirs; the plane takes 2.
@@ -236,20 +238,20 @@ async def test_request_in_flight_is_answered_before_the_plane_stops(
         async with http_client(world, address) as client:
             replies.append(await client.ask("GET", "/patient"))
 
-    async with trio.open_nursery() as nursery, served((early, http)) as it:
-        hosts.append(it.broker.plugins)
-        nursery.start_soon(ask, it.broker.world, address_of(it.broker))
+    async with trio.open_nursery() as nursery, served((early, http)) as server:
+        hosts.append(server.broker.plugins)
+        nursery.start_soon(ask, server.broker.world, address_of(server.broker))
         await trio.sleep(0.5)
     assert [reply.status for reply in replies] == [200]
 
 
 async def test_reloaded_http_plugin_serves_the_same_apps(autojump_clock: MockClock) -> None:
-    async with served() as it:
-        await it.broker.plugins.reload("http")
+    async with served() as server:
+        await server.broker.plugins.reload("http")
 
-        async with http_client(it.broker.world, address_of(it.broker)) as client:
+        async with http_client(server.broker.world, address_of(server.broker)) as client:
             assert (await client.ask("GET", "/hello")).status == 200
-        hosted = it.broker.plugins.find("http")
+        hosted = server.broker.plugins.find("http")
         assert (hosted.state, hosted.generation) == (State.READY, 2)
 
 

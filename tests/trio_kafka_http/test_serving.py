@@ -49,9 +49,9 @@ async def test_pipelined_requests_are_answered_in_order(
     autojump_clock: MockClock,
 ) -> None:
     async with one_client({"/hello": hello}) as (_served, client):
-        asked = b"GET /hello/%d HTTP/1.1\r\nhost: localhost\r\n\r\n"
+        request = b"GET /hello/%d HTTP/1.1\r\nhost: localhost\r\n\r\n"
         await client.send(
-            asked % 1 + asked % 2 + b"GET /healthz HTTP/1.0\r\nhost: localhost\r\n\r\n"
+            request % 1 + request % 2 + b"GET /healthz HTTP/1.0\r\nhost: localhost\r\n\r\n"
         )
         result = await client.wait_closed()
 

@@ -51,7 +51,7 @@ def parsed(body: bytes) -> dict[str, float]:
 
 
 def read(source, parts, most: int = 10_000) -> dict[str, float]:
-    """What one source says, with its steps counted under `steps`."""
+    """Values of one source, with its steps counted under `steps`."""
     collected = MetricValues(most)
     steps = sum(1 for _ in source(parts, collected))
     return {"steps": steps, "dropped": collected.dropped, **shown(collected.families.values())}

@@ -1,4 +1,4 @@
-"""What the JMX exporter makes of Kafka's beans, by the rules of Strimzi's example.
+"""Metrics of the JMX exporter for Kafka's beans, by the rules of Strimzi's example.
 
 Source: kafka-metrics.yaml among the metrics examples of strimzi-kafka-operator, for Kafka 4.3, and
 for RequestMetrics, which those leave out, the same file of Strimzi 0.19, from which older boards
@@ -13,8 +13,8 @@ from typing import Final
 from attrs import Factory, frozen
 
 _TOPIC: Final = r", topic=(.+), partition=(.*)"
-_ONE: Final = r", (.+)=(.+)"
-_TWO: Final = r", (.+)=(.+), (.+)=(.+)"
+_LABEL: Final = r", (.+)=(.+)"
+_TWO_LABELS: Final = r", (.+)=(.+), (.+)=(.+)"
 _SECOND: Final = {r"\4": r"\5", r"\6": r"\7"}
 _NOT_REQUESTS: Final = "(?!RequestMetrics)"
 
@@ -34,20 +34,20 @@ def _generic(but: str, *, old: bool = False) -> tuple[list[Rule], list[Rule]]:
     head = rf"kafka.(\w+)<type={but}(.+), name=(.+)"
     third = {r"\4": r"\5"}
     return [
-        Rule(rf"{head}PerSec\w*{_TWO}><>Count", r"kafka_\1_\2_\3_total", _SECOND, old),
-        Rule(rf"{head}PerSec\w*{_ONE}><>Count", r"kafka_\1_\2_\3_total", third, old),
+        Rule(rf"{head}PerSec\w*{_TWO_LABELS}><>Count", r"kafka_\1_\2_\3_total", _SECOND, old),
+        Rule(rf"{head}PerSec\w*{_LABEL}><>Count", r"kafka_\1_\2_\3_total", third, old),
         Rule(rf"{head}PerSec\w*><>Count", r"kafka_\1_\2_\3_total", {}, old),
     ], [
-        Rule(rf"{head}{_TWO}><>Count", r"kafka_\1_\2_\3_count", _SECOND, old),
+        Rule(rf"{head}{_TWO_LABELS}><>Count", r"kafka_\1_\2_\3_count", _SECOND, old),
         Rule(
-            rf"{head}{_TWO}><>(\d+)thPercentile",
+            rf"{head}{_TWO_LABELS}><>(\d+)thPercentile",
             r"kafka_\1_\2_\3",
             {**_SECOND, "quantile": r"0.\8"},
             old,
         ),
-        Rule(rf"{head}{_ONE}><>Count", r"kafka_\1_\2_\3_count", third, old),
+        Rule(rf"{head}{_LABEL}><>Count", r"kafka_\1_\2_\3_count", third, old),
         Rule(
-            rf"{head}{_ONE}><>(\d+)thPercentile",
+            rf"{head}{_LABEL}><>(\d+)thPercentile",
             r"kafka_\1_\2_\3",
             {**third, "quantile": r"0.\6"},
             old,
@@ -106,11 +106,11 @@ RULES: Final = (
     ),
     Rule(rf"{_PERCENT}><>MeanRate", r"kafka_\1_\2_\3_percent"),
     Rule(rf"{_PERCENT}><>Value", r"kafka_\1_\2_\3_percent"),
-    Rule(rf"{_PERCENT}{_ONE}><>Value", r"kafka_\1_\2_\3_percent", {r"\4": r"\5"}),
+    Rule(rf"{_PERCENT}{_LABEL}><>Value", r"kafka_\1_\2_\3_percent", {r"\4": r"\5"}),
     *_COUNTERS,
     *_OLD_COUNTERS,
-    Rule(rf"kafka.(\w+)<type=(.+), name=(.+){_TWO}><>Value", r"kafka_\1_\2_\3", _SECOND),
-    Rule(rf"kafka.(\w+)<type=(.+), name=(.+){_ONE}><>Value", r"kafka_\1_\2_\3", {r"\4": r"\5"}),
+    Rule(rf"kafka.(\w+)<type=(.+), name=(.+){_TWO_LABELS}><>Value", r"kafka_\1_\2_\3", _SECOND),
+    Rule(rf"kafka.(\w+)<type=(.+), name=(.+){_LABEL}><>Value", r"kafka_\1_\2_\3", {r"\4": r"\5"}),
     Rule(r"kafka.(\w+)<type=(.+), name=(.+)><>Value", r"kafka_\1_\2_\3"),
     *_HISTOGRAMS,
     *_OLD_HISTOGRAMS,
@@ -160,7 +160,7 @@ class Sample:
 
 
 def samples_of(bean: str, kind: str | list[str]) -> Iterator[Sample]:
-    """What the rules make of a bean. kind: one of `ATTRIBUTES`, or the attributes themselves."""
+    """Samples of a bean by the rules. kind: one of `ATTRIBUTES`, or the attributes themselves."""
     for attribute in ATTRIBUTES[kind] if isinstance(kind, str) else kind:
         sample = _sample(bean, attribute)
         if sample is not None:

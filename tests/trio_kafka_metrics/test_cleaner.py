@@ -22,20 +22,20 @@ STATS = CleaningStats(
 async def test_state_and_last_run_of_the_log_cleaner_are_exported(
     autojump_clock: MockClock,
 ) -> None:
-    async with harness() as it:
-        await it.served.create_topic("t", 1, {"cleanup.policy": "compact"})
-        cleaner = it.parts.cleaner
-        one, other = CleanerThread(0), CleanerThread(1)
-        one.stats, one.took_s, one.delay_ms = STATS, 4.5, 2500
-        other.failed = True
-        cleaner.cleaners = [one, other]
+    async with harness() as plugin_harness:
+        await plugin_harness.served.create_topic("t", 1, {"cleanup.policy": "compact"})
+        cleaner = plugin_harness.parts.cleaner
+        first, second = CleanerThread(0), CleanerThread(1)
+        first.stats, first.took_s, first.delay_ms = STATS, 4.5, 2500
+        second.failed = True
+        cleaner.cleaners = [first, second]
         cleaner.dirtiest_ratio = 0.756
         cleaner.moved_bytes = 180
-        log = it.parts[LogManager].logs[0]
+        log = plugin_harness.parts[LogManager].logs[0]
         cleaner.states.uncleanable[log] = "damage"
 
-        result = read(read_cleaner, it.parts)
-        path = it.parts[LogManager].directories[0].path
+        result = read(read_cleaner, plugin_harness.parts)
+        path = plugin_harness.parts[LogManager].directories[0].path
 
     of_cleaner, of_manager = "kafka_log_logcleaner_", "kafka_log_logcleanermanager_"
     assert result[f"{of_cleaner}deadthreadcount"] == 1

@@ -9,19 +9,19 @@ OF = "kafka_controller_kafkacontroller_"
 
 
 async def test_cluster_metrics_match_the_metadata(autojump_clock: MockClock) -> None:
-    async with harness() as it:
-        await it.served.create_topic("t", 3)
-        image = it.parts.metadata.image
+    async with harness() as plugin_harness:
+        await plugin_harness.served.create_topic("t", 3)
+        image = plugin_harness.parts.metadata.image
         topic = image.topics["t"]
         lost = attrs.evolve(topic.partitions[0], leader=NO_NODE)
         moved = attrs.evolve(topic.partitions[1], replicas=(NodeId(7), NodeId(1)))
         partitions = {**topic.partitions, 0: lost, 1: moved}
         topics = image.topics.updated({"t": attrs.evolve(topic, partitions=partitions)})
-        it.parts.metadata.image = attrs.evolve(image, topics=topics)
+        plugin_harness.parts.metadata.image = attrs.evolve(image, topics=topics)
 
-        result = read(read_cluster, it.parts)
-        it.parts.metadata.image = image
-        raft = it.parts.raft
+        result = read(read_cluster, plugin_harness.parts)
+        plugin_harness.parts.metadata.image = image
+        raft = plugin_harness.parts.raft
         end = raft.store.log.end_offset
 
     assert result["kafka_server_kafkaserver_brokerstate"] == 3
@@ -41,10 +41,10 @@ async def test_cluster_metrics_match_the_metadata(autojump_clock: MockClock) -> 
 async def test_broker_that_is_not_active_controller_exports_no_cluster_totals(
     autojump_clock: MockClock,
 ) -> None:
-    async with harness() as it:
-        it.parts.controller._writer.resign()
+    async with harness() as plugin_harness:
+        plugin_harness.parts.controller._writer.resign()
 
-        result = read(read_cluster, it.parts)
+        result = read(read_cluster, plugin_harness.parts)
 
     assert result[f"{OF}activecontrollercount"] == 0
     assert f"{OF}globaltopiccount" not in result

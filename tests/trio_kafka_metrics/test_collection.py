@@ -10,26 +10,30 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka_metrics.collection import SLICE_S, Collection, catalogue
 
 
-def collection(it, most: int = 10_000) -> Collection:
+def collection(plugin_harness, most: int = 10_000) -> Collection:
     return Collection(
-        it.parts, None, most=most, elapsed=trio.current_time, logger=get_logger("metrics")
+        plugin_harness.parts,
+        None,
+        most=most,
+        elapsed=trio.current_time,
+        logger=get_logger("metrics"),
     )
 
 
 def test_catalogue_lists_each_metric_once() -> None:
-    result = [(one.name, one.labels) for one in catalogue()]
+    result = [(metric.name, metric.labels) for metric in catalogue()]
 
     assert len(set(result)) == len(result)
     assert len(result) > 100
 
 
 async def test_every_collected_metric_is_in_the_catalogue(autojump_clock: MockClock) -> None:
-    async with harness() as it:
-        await it.served.create_topic("t")
-        families = await collection(it).look()
+    async with harness() as plugin_harness:
+        await plugin_harness.served.create_topic("t")
+        families = await collection(plugin_harness).look()
 
-    declared = {one.name for one in catalogue()}
-    counters = {f"trio_kafka_{counter.name}_total" for counter in it.counters}
+    declared = {metric.name for metric in catalogue()}
+    counters = {f"trio_kafka_{counter.name}_total" for counter in plugin_harness.counters}
     undeclared = {family.name for family in families} - declared - counters
     assert {name for name in undeclared if not name.startswith("trio_kafka_plugin_")} == set()
     assert len({family.name for family in families}) == len(families)
@@ -39,12 +43,13 @@ async def test_every_collected_metric_is_in_the_catalogue(autojump_clock: MockCl
 async def test_omitted_series_are_counted_in_every_collection_and_logged_once(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with harness() as it:
-        await it.served.create_topic("t", 8)
+    async with harness() as plugin_harness:
+        await plugin_harness.served.create_topic("t", 8)
         with caplog.at_level(logging.WARNING):
-            one = collection(it, most=40)
+            metric_collection = collection(plugin_harness, most=40)
             result = [
-                shown(await one.look())["trio_kafka_metrics_series_dropped"] for _ in range(2)
+                shown(await metric_collection.look())["trio_kafka_metrics_series_dropped"]
+                for _ in range(2)
             ]
 
     assert result[0] == result[1] > 40
@@ -68,13 +73,15 @@ async def test_other_tasks_run_between_the_slices_of_a_collection(
             turns.append(now[0])
             await trio.lowlevel.checkpoint()
 
-    async with harness() as it:
-        one = Collection(it.parts, None, most=1, elapsed=lambda: now[0], logger=get_logger("m"))
+    async with harness() as plugin_harness:
+        metric_collection = Collection(
+            plugin_harness.parts, None, most=1, elapsed=lambda: now[0], logger=get_logger("m")
+        )
         async with trio.open_nursery() as nursery:
             nursery.start_soon(others)
-            assert await one.in_slices(steps()) == "done"
+            assert await metric_collection.in_slices(steps()) == "done"
             nursery.cancel_scope.cancel()
 
     pauses = [later - sooner for sooner, later in pairwise([0.0, *turns])]
     assert max(pauses) <= SLICE_S * 2.01  # tasks of a pass run in any order
-    assert one.longest_s <= SLICE_S * 1.01
+    assert metric_collection.longest_s <= SLICE_S * 1.01

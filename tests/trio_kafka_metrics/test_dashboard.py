@@ -19,7 +19,7 @@ EXPRESSIONS = [
 _EVERYWHERE = {"instance"}  # Prometheus adds it
 
 
-def told() -> dict[str, set[str]]:
+def labels_by_name() -> dict[str, set[str]]:
     """Labels by the name of samples."""
     result: dict[str, set[str]] = {}
     for metric in catalogue():
@@ -34,7 +34,7 @@ def told() -> dict[str, set[str]]:
     return result
 
 
-TOLD = told()
+LABELS = labels_by_name()
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
@@ -44,8 +44,8 @@ def test_every_dashboard_expression_uses_exported_metrics_and_labels(expression:
     assert used
     for name, matchers in used:
         labels = set(re.findall(r'(\w+)(?:=~|!=|!~|=)"', matchers))
-        assert name in TOLD
-        assert labels - _EVERYWHERE <= TOLD[name]
+        assert name in LABELS
+        assert labels - _EVERYWHERE <= LABELS[name]
         assert "instance" in labels
     bare = SELECTOR.sub("", expression)
     words = set(re.findall(r"[a-zA-Z_]\w+", re.sub(r"\([a-zA-Z, ]*\)|\$\w+", "", bare)))
@@ -64,4 +64,4 @@ def test_dashboard_panels_have_distinct_positions_and_a_unit() -> None:
 def test_dashboard_variable_queries_an_exported_metric() -> None:
     (query,) = [row["query"] for row in DASHBOARD["templating"]["list"] if row["type"] == "query"]
 
-    assert re.findall(r"label_values\((\w+), instance\)", query)[0] in TOLD
+    assert re.findall(r"label_values\((\w+), instance\)", query)[0] in LABELS

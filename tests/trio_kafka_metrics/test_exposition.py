@@ -1,4 +1,4 @@
-"""What is written is what prometheus_client's own parsers read."""
+"""Written metrics are read unchanged by prometheus_client's own parsers."""
 
 import subprocess
 import sys
@@ -34,8 +34,8 @@ def families() -> list[Family]:
     return [counter, gauge, times]
 
 
-def text(form: Form, given: list[Family]) -> str:
-    return b"".join(whole(form.write(given))).decode()
+def text(form: Form, metric_families: list[Family]) -> str:
+    return b"".join(whole(form.write(metric_families))).decode()
 
 
 @pytest.mark.parametrize(("accept", "parse"), [("", plain_families), (OPEN, open_families)])
@@ -72,12 +72,12 @@ def test_prometheus_gets_openmetrics_and_other_clients_get_plain_text() -> None:
 
 
 def test_families_with_shared_labels_are_each_written_with_the_labels() -> None:
-    one = Family(name="one", kind=Kind.GAUGE, help="")
-    two = Family(name="two", kind=Kind.GAUGE, help="", labels=one.labels)
-    one.add(1, (("at", "x"),))
-    two.values.append(2)
+    first = Family(name="one", kind=Kind.GAUGE, help="")
+    second = Family(name="two", kind=Kind.GAUGE, help="", labels=first.labels)
+    first.add(1, (("at", "x"),))
+    second.values.append(2)
 
-    written = text(Form(""), [one, two])
+    written = text(Form(""), [first, second])
 
     assert 'one{at="x"} 1.0\n' in written
     assert 'two{at="x"} 2.0\n' in written

@@ -22,12 +22,12 @@ pytestmark = pytest.mark.slow
 def grow(parts, topics: int = 100) -> None:
     """Many partitions beside the one that is there; they share its log."""
     replicas, purgatories = parts.replicas, parts[Purgatories]
-    (one,) = replicas.partitions
-    state = replicas.image.partition(one.at)
+    (original,) = replicas.partitions
+    state = replicas.image.partition(original.at)
     for number in range(PARTITIONS):
         at = TopicPartition(f"topic-{number % topics}", number // topics)
-        partition = Partition(one.topic_id, at, one.node, state, purgatories=purgatories)
-        partition.role = one.role
+        partition = Partition(original.topic_id, at, original.node, state, purgatories=purgatories)
+        partition.role = original.role
         replicas._nodes[partition] = None
         parts[MetricsByTopic].join(at.topic)
 
@@ -51,17 +51,19 @@ async def test_every_slice_of_a_scrape_of_10000_partitions_takes_at_most_5_ms(
                 await trio.lowlevel.checkpoint()
 
     monkeypatch.setattr(Collection, "in_slices", timed)
-    async with harness({"max.series": "1000000"}) as it:
-        await it.served.create_topic("t")
-        await scrape(it)
-        grow(it.parts)
+    async with harness({"max.series": "1000000"}) as plugin_harness:
+        await plugin_harness.served.create_topic("t")
+        await scrape(plugin_harness)
+        grow(plugin_harness.parts)
         gc.collect()
         gc.freeze()
         slices.clear()
-        answer = await scrape(it, OPEN)
+        answer = await scrape(plugin_harness, OPEN)
         gc.unfreeze()
-        for made in [one for one, node in it.parts.replicas._nodes.items() if node is None]:
-            del it.parts.replicas._nodes[made]
+        for partition in [
+            key for key, node in plugin_harness.parts.replicas._nodes.items() if node is None
+        ]:
+            del plugin_harness.parts.replicas._nodes[partition]
 
     print(
         f"CPU {sum(slices):.3f} s in {len(slices)} slices, the longest {max(slices) * 1e3:.1f} ms"

@@ -13,7 +13,7 @@ from trio_kafka_metrics.document import ABSENT
 from trio_kafka_metrics.metric_values import Metric
 from trio_kafka_metrics.names import PERCENTILES, UnnamedError, exposed, quantile_label
 
-MADE = [sample for bean, kind in BEANS for sample in samples_of(bean, kind)]
+SAMPLES = [sample for bean, kind in BEANS for sample in samples_of(bean, kind)]
 THEIRS = [metric for metric in catalogue() if metric.bean]
 
 
@@ -30,28 +30,28 @@ def shape(bean: str) -> str:
 
 def is_known(bean: str) -> bool:
     """Kafka has it; beans of a topic it makes when they are first needed."""
-    known = {shape(one) for one, _ in BEANS}
-    return shape(bean) in known or shape(bean.removesuffix(",topic={topic}")) in known
+    shapes = {shape(kafka_bean) for kafka_bean, _ in BEANS}
+    return shape(bean) in shapes or shape(bean.removesuffix(",topic={topic}")) in shapes
 
 
 @together(THEIRS, label=lambda metric: metric.name)
 def test_name_and_labels_of_each_metric_follow_the_rules_for_its_bean(metric: Metric) -> None:
     attributes = ATTRIBUTES["histogram"] if metric.attribute == PERCENTILES else [metric.attribute]
-    made = list(samples_of(metric.bean, list(attributes)))
+    samples = list(samples_of(metric.bean, list(attributes)))
 
     assert is_known(metric.bean)
-    assert emitted(metric) == {sample.name for sample in made}
-    assert {sample.labels - {"quantile"} for sample in made} == {frozenset(metric.labels)}
+    assert emitted(metric) == {sample.name for sample in samples}
+    assert {sample.labels - {"quantile"} for sample in samples} == {frozenset(metric.labels)}
 
 
 def test_every_metric_of_kafka_is_exported_or_listed_as_absent() -> None:
     ours = {name for metric in THEIRS for name in emitted(metric)}
-    names = {sample.name for sample in MADE}
+    names = {sample.name for sample in SAMPLES}
 
     missing = {name for name in names - ours if not name.startswith(tuple(ABSENT))}
     assert missing == set()
-    assert [one for one in ABSENT if any(name.startswith(one) for name in ours)] == []
-    assert [one for one in ABSENT if not any(name.startswith(one) for name in names)] == []
+    assert [prefix for prefix in ABSENT if any(name.startswith(prefix) for name in ours)] == []
+    assert [prefix for prefix in ABSENT if not any(name.startswith(prefix) for name in names)] == []
 
 
 def test_names_of_native_metrics_do_not_clash_with_names_of_kafka() -> None:
@@ -59,7 +59,7 @@ def test_names_of_native_metrics_do_not_clash_with_names_of_kafka() -> None:
 
     # Those of groups are the names of the exporter that dashboards know.
     assert all(name.startswith(("trio_kafka_", "kafka_consumergroup_")) for name in ours)
-    assert not {sample.name for sample in MADE} & set(ours)
+    assert not {sample.name for sample in SAMPLES} & set(ours)
     assert len(set(ours)) == len(ours)
 
 
@@ -92,6 +92,6 @@ def test_bean_attribute_that_matches_no_rule_has_no_name(bean: str, attribute: s
 
 
 def test_quantile_labels_have_at_least_two_decimals() -> None:
-    assert [quantile_label(one) for one in (0.5, 0.75, 0.99, 0.999)] == [
+    assert [quantile_label(quantile) for quantile in (0.5, 0.75, 0.99, 0.999)] == [
         *("0.50", "0.75", "0.99", "0.999")
     ]

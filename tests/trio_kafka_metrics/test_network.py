@@ -23,10 +23,10 @@ SOFTWARE = f"{OF_PROCESSORS}connections_software"
 SUITES = f"{OF_PROCESSORS}connections_tls_info"
 
 
-def totals(found: dict[str, float]) -> Counter[str]:
+def totals(samples: dict[str, float]) -> Counter[str]:
     """Sums over all processors, by the end of the name."""
     sums: Counter[str] = Counter()
-    for name, value in found.items():
+    for name, value in samples.items():
         if name.startswith(OF_PROCESSORS):
             sums[name.removeprefix(OF_PROCESSORS).partition("{")[0]] += value
     return sums
@@ -35,9 +35,11 @@ def totals(found: dict[str, float]) -> Counter[str]:
 async def test_connections_are_counted_by_listener_and_client_software(
     autojump_clock: MockClock,
 ) -> None:
-    async with harness({"plugin.metrics.requests": "false"}) as it:
-        await it.ask(ApiVersionsRequest(client_software_name="rd", client_software_version="2.1"))
-        result = read(read_network, it.parts)
+    async with harness({"plugin.metrics.requests": "false"}) as plugin_harness:
+        await plugin_harness.ask(
+            ApiVersionsRequest(client_software_name="rd", client_software_version="2.1")
+        )
+        result = read(read_network, plugin_harness.parts)
 
     counts = [value for name, value in result.items() if name.startswith(CONNECTIONS)]
     assert sorted(counts) == [0, 1, 1]
@@ -53,9 +55,15 @@ async def test_connections_are_counted_by_listener_and_client_software(
 async def test_number_and_length_of_client_software_labels_are_bounded(
     autojump_clock: MockClock,
 ) -> None:
-    async with harness() as it:
-        await it.served.ask(ApiVersionsRequest("a", "1"))  # it has come to its processor
-        (processor,) = [one for one in it.parts.planes[0].processors if one.connections]
+    async with harness() as plugin_harness:
+        await plugin_harness.served.ask(
+            ApiVersionsRequest("a", "1")
+        )  # it has come to its processor
+        (processor,) = [
+            candidate
+            for candidate in plugin_harness.parts.planes[0].processors
+            if candidate.connections
+        ]
         (real,) = processor.connections.values()
 
         class Named:
@@ -65,7 +73,7 @@ async def test_number_and_length_of_client_software_labels_are_bounded(
                 self.software = (f"{number}" * 500, "v")
 
         processor.connections.update({-n: Named(n) for n in range(1, 1000)})
-        result = read(read_network, it.parts)
+        result = read(read_network, plugin_harness.parts)
         for n in range(1, 1000):
             del processor.connections[-n]
         assert list(processor.connections.values()) == [real]
@@ -104,15 +112,15 @@ async def test_logins_and_sessions_are_counted_under_the_names_of_kafka(
             assert old.error_code == 0
         async with served.connect(LISTENER) as client:
             assert (await log_in(client, "ann", "wrong")).error_code
-        found = totals(read(read_network, served.broker.parts))
+        sums = totals(read(read_network, served.broker.parts))
 
-    assert found["successful_authentication_total"] == 2
-    assert found["successful_authentication_no_reauth_total"] == 1
-    assert found["failed_authentication_total"] == 1
-    assert found["successful_reauthentication_total"] == 1
-    assert found["failed_reauthentication_total"] == 0
-    assert found["expired_connections_killed_count"] == 1
-    assert 0 <= found["reauthentication_latency_avg"] <= found["reauthentication_latency_max"] < 50
+    assert sums["successful_authentication_total"] == 2
+    assert sums["successful_authentication_no_reauth_total"] == 1
+    assert sums["failed_authentication_total"] == 1
+    assert sums["successful_reauthentication_total"] == 1
+    assert sums["failed_reauthentication_total"] == 0
+    assert sums["expired_connections_killed_count"] == 1
+    assert 0 <= sums["reauthentication_latency_avg"] <= sums["reauthentication_latency_max"] < 50
 
 
 async def test_connections_with_tls_are_counted_by_suite_and_their_handshakes_are_logins(
@@ -129,13 +137,13 @@ async def test_connections_with_tls_are_counted_by_suite_and_their_handshakes_ar
         async with served.connect("SSL") as plain:
             await plain.send(request_frame(ApiVersionsRequest("a", "1"), 3))
             await plain.wait_closed()
-        found = read(read_network, served.broker.parts)
+        samples = read(read_network, served.broker.parts)
         client.close()
 
-    suite = {name: value for name, value in found.items() if name.startswith(SUITES)}
+    suite = {name: value for name, value in samples.items() if name.startswith(SUITES)}
     ((name, count),) = suite.items()
     assert re.search(r"cipher=TLS_AES_\w+,listener=SSL,networkProcessor=\d+,protocol=TLSv1.3", name)
     assert count == 1
-    assert totals(found)["successful_authentication_total"] == 1
-    assert totals(found)["successful_authentication_no_reauth_total"] == 1
-    assert totals(found)["failed_authentication_total"] == 1
+    assert totals(samples)["successful_authentication_total"] == 1
+    assert totals(samples)["successful_authentication_no_reauth_total"] == 1
+    assert totals(samples)["failed_authentication_total"] == 1

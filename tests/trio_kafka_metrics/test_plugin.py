@@ -14,10 +14,10 @@ class Reporter:
 
     def __init__(self, error: BaseException | None = None) -> None:
         self.error = error
-        self.told: list[dict[str, float]] = []
+        self.reports: list[dict[str, float]] = []
 
     def report(self, families: Sequence[Family]) -> None:
-        self.told.append(
+        self.reports.append(
             {name: value for family in families for name, _, value in family.samples()}
         )
         if self.error is not None:
@@ -27,32 +27,32 @@ class Reporter:
 def telling(name: str, reporter: Reporter):
     @plugin(name)
     @asynccontextmanager
-    async def made(context: PluginContext[object]) -> AsyncIterator[None]:
+    async def run(context: PluginContext[object]) -> AsyncIterator[None]:
         """Wants to be told."""
         context.add_metrics_reporter(reporter)
         yield
 
-    return made
+    return run
 
 
 async def test_reporters_receive_the_metrics_every_interval(autojump_clock: MockClock) -> None:
     reporter = Reporter()
-    async with harness({"report.interval.ms": "5000"}, telling("one", reporter)) as it:
-        await it.served.create_topic("t", 3)
+    async with harness({"report.interval.ms": "5000"}, telling("one", reporter)) as plugin_harness:
+        await plugin_harness.served.create_topic("t", 3)
         await trio.sleep(11)
 
-    assert len(reporter.told) == 2
-    assert reporter.told[0]["kafka_server_replicamanager_partitioncount"] == 3
+    assert len(reporter.reports) == 2
+    assert reporter.reports[0]["kafka_server_replicamanager_partitioncount"] == 3
 
 
 async def test_failing_reporter_does_not_affect_other_reporters(autojump_clock: MockClock) -> None:
     broken, whole = Reporter(ValueError("no")), Reporter()
     plugins = telling("broken", broken), telling("whole", whole)
-    async with harness({"report.interval.ms": "1000"}, *plugins) as it:
+    async with harness({"report.interval.ms": "1000"}, *plugins) as plugin_harness:
         await trio.sleep(3.5)
-        assert it.host.find("metrics").state.value == "ready"
+        assert plugin_harness.host.find("metrics").state.value == "ready"
 
-    assert len(broken.told) == len(whole.told) == 3
+    assert len(broken.reports) == len(whole.reports) == 3
 
 
 async def test_reporter_that_raises_system_exit_fails_only_its_own_plugin(
@@ -60,20 +60,20 @@ async def test_reporter_that_raises_system_exit_fails_only_its_own_plugin(
 ) -> None:
     broken, whole = Reporter(SystemExit(1)), Reporter()
     plugins = telling("broken", broken), telling("whole", whole)
-    async with harness({"report.interval.ms": "1000"}, *plugins) as it:
+    async with harness({"report.interval.ms": "1000"}, *plugins) as plugin_harness:
         await trio.sleep(3.5)
-        assert it.host.find("broken").state.value == "failed"
-        assert it.host.find("metrics").state.value == "ready"
+        assert plugin_harness.host.find("broken").state.value == "failed"
+        assert plugin_harness.host.find("metrics").state.value == "ready"
 
-    assert len(broken.told) == 1
-    assert len(whole.told) == 3
+    assert len(broken.reports) == 1
+    assert len(whole.reports) == 3
 
 
 async def test_metrics_path_is_mounted_until_the_plugin_stops(autojump_clock: MockClock) -> None:
-    async with harness() as it:
-        assert it.mounts.find("/metrics") is not None
-        await it.host.stop()
-        assert it.mounts.find("/metrics") is None
+    async with harness() as plugin_harness:
+        assert plugin_harness.mounts.find("/metrics") is not None
+        await plugin_harness.host.stop()
+        assert plugin_harness.mounts.find("/metrics") is None
 
 
 async def test_negative_series_limit_is_refused(autojump_clock: MockClock) -> None:

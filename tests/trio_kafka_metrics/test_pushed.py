@@ -8,11 +8,11 @@ from trio_kafka_metrics.pushed import read_pushed
 
 
 async def test_pushed_metrics_are_series_with_the_client(autojump_clock: MockClock) -> None:
-    async with harness() as it:
-        push = await subscribed(it.served)
-        await it.served.ask(push, 0)
+    async with harness() as plugin_harness:
+        push = await subscribed(plugin_harness.served)
+        await plugin_harness.served.ask(push, 0)
 
-        values = read(read_pushed, it.parts)
+        values = read(read_pushed, plugin_harness.parts)
 
     (series,) = [name for name in values if name.startswith("trio_kafka_client_events_total")]
     assert "metric=org.a" in series

@@ -15,10 +15,10 @@ from trio_kafka_metrics.plugin import metrics
 async def test_scrape_returns_metrics_in_plain_text_and_in_openmetrics(
     autojump_clock: MockClock,
 ) -> None:
-    async with harness() as it:
-        await it.served.create_topic("t", 2)
-        result = await values(it)
-        answer = await scrape(it, OPEN)
+    async with harness() as plugin_harness:
+        await plugin_harness.served.create_topic("t", 2)
+        result = await values(plugin_harness)
+        answer = await scrape(plugin_harness, OPEN)
 
     assert result["kafka_server_replicamanager_partitioncount"] == 2
     assert answer.headers["content-type"].startswith("application/openmetrics-text")
@@ -34,8 +34,8 @@ async def test_scrape_returns_metrics_in_plain_text_and_in_openmetrics(
 async def test_scrape_allows_only_get_and_head_of_the_root_path(
     autojump_clock: MockClock, method: str, target: str, status: int
 ) -> None:
-    async with harness() as it:
-        answer = await scrape(it, method=method, target=target)
+    async with harness() as plugin_harness:
+        answer = await scrape(plugin_harness, method=method, target=target)
 
     assert answer.status == status
     assert bool(answer.body) == (method != "HEAD")
@@ -45,20 +45,20 @@ async def test_concurrent_scrapes_share_one_collection(
     autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks = count_looks(monkeypatch, slow=True)
-    async with harness() as it:
-        await scrape(it)
+    async with harness() as plugin_harness:
+        await scrape(plugin_harness)
         looks.clear()
         answers = []
 
         async def ask() -> None:
-            answers.append(await scrape(it))
+            answers.append(await scrape(plugin_harness))
 
         async with trio.open_nursery() as nursery:
             for _ in range(5):
                 nursery.start_soon(ask)
 
         assert len(looks) == 1
-        await scrape(it)
+        await scrape(plugin_harness)
         assert len(looks) == 2
 
     assert len({answer.body for answer in answers}) == 1
@@ -68,15 +68,15 @@ async def test_waiting_scrapes_collect_again_if_the_running_scrape_is_cancelled(
     autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks = count_looks(monkeypatch, slow=True)
-    async with harness() as it:
+    async with harness() as plugin_harness:
         leaving, answers = trio.CancelScope(), []
 
         async def leave() -> None:
             with leaving:
-                await scrape(it)
+                await scrape(plugin_harness)
 
         async def stay() -> None:
-            answers.append(await scrape(it))
+            answers.append(await scrape(plugin_harness))
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(leave)
@@ -105,8 +105,8 @@ def count_looks(monkeypatch: pytest.MonkeyPatch, *, slow: bool = False) -> list[
 
 async def test_http_plane_serves_the_metrics(autojump_clock: MockClock) -> None:
     async with (
-        served_broker(simulated_world(), plugins=(http, metrics)) as it,
-        http_client(it.broker.world, address_of(it.broker)) as client,
+        served_broker(simulated_world(), plugins=(http, metrics)) as served,
+        http_client(served.broker.world, address_of(served.broker)) as client,
     ):
         answer = await client.ask("GET", "/metrics")
 

@@ -17,23 +17,23 @@ async def test_produced_and_fetched_traffic_is_exported_in_total_and_per_topic(
     autojump_clock: MockClock,
 ) -> None:
     batch = encode_batch([Record(key=None, value=b"v" * 100)] * 7)
-    async with harness() as it:
-        topic_id = await it.served.create_topic("t")
+    async with harness() as plugin_harness:
+        topic_id = await plugin_harness.served.create_topic("t")
         sent = PartitionProduceData(0, batch)
-        produced = await it.ask(
+        produced = await plugin_harness.ask(
             ProduceRequest(
                 acks=1, timeout_ms=1000, topic_data=[TopicProduceData("t", topic_id, [sent])]
             )
         )
         expected = FetchPartition(0, fetch_offset=0, partition_max_bytes=1 << 20)
-        await it.ask(
+        await plugin_harness.ask(
             FetchRequest(
                 max_wait_ms=0,
                 min_bytes=0,
                 topics=[FetchTopic(topic_id=topic_id, partitions=[expected])],
             )
         )
-        result = read(read_traffic, it.parts)
+        result = read(read_traffic, plugin_harness.parts)
 
     assert produced.responses[0].partition_responses[0].error_code == 0
     for labels in ("", "{topic=t}"):
@@ -49,12 +49,12 @@ async def test_produced_and_fetched_traffic_is_exported_in_total_and_per_topic(
 async def test_topics_above_the_series_limit_count_only_in_the_total(
     autojump_clock: MockClock,
 ) -> None:
-    async with harness() as it:
+    async with harness() as plugin_harness:
         for name in ("t", "u", "v"):
-            await it.served.create_topic(name)
-            it.parts.replicas.partition(name, 0).topic_metrics.bytes_in = 5
+            await plugin_harness.served.create_topic(name)
+            plugin_harness.parts.replicas.partition(name, 0).topic_metrics.bytes_in = 5
 
-        result = read(read_traffic, it.parts, most=15)
+        result = read(read_traffic, plugin_harness.parts, most=15)
 
     assert result["dropped"] == 7
     assert result[f"{OF}bytesin_total"] == 15

@@ -20,10 +20,10 @@ ADDING = "kafka_server_addpartitionstotxnmanager_verification"
 async def test_transactional_ids_are_counted_by_state_and_refused_partitions_as_failures(
     autojump_clock: MockClock,
 ) -> None:
-    async with harness() as it:
-        await it.served.create_topic("t")
-        identity = await begin(it.served)
-        gate = it.parts[TransactionCoordinator].gate
+    async with harness() as plugin_harness:
+        await plugin_harness.served.create_topic("t")
+        identity = await begin(plugin_harness.served)
+        gate = plugin_harness.parts[TransactionCoordinator].gate
         partitions = (TopicPartition("t", 0), TopicPartition("t", 1))
         question = TransactionAsk(
             transactional_id="payments",
@@ -37,7 +37,7 @@ async def test_transactional_ids_are_counted_by_state_and_refused_partitions_as_
         gate.admit(question)
         gate.times.recent_ms.extend([5.0] * 98)
 
-        values = read(read_transactions, it.parts)
+        values = read(read_transactions, plugin_harness.parts)
 
     assert values["trio_kafka_transactional_ids{state=Ongoing}"] == 1
     assert values["trio_kafka_transactional_ids{state=PrepareAbort}"] == 0
@@ -51,10 +51,10 @@ async def test_transactional_ids_are_counted_by_state_and_refused_partitions_as_
 async def test_markers_that_wait_for_a_leader_and_for_a_retry_are_two_metrics(
     autojump_clock: MockClock,
 ) -> None:
-    async with harness() as it:
-        await it.served.create_topic("t")
-        await begin(it.served)
-        coordinator = it.parts[TransactionCoordinator]
+    async with harness() as plugin_harness:
+        await plugin_harness.served.create_topic("t")
+        await begin(plugin_harness.served)
+        coordinator = plugin_harness.parts[TransactionCoordinator]
         (transaction,) = coordinator.coordinator.shard_of("payments").machine.by_id.values()
         prepared = evolve(transaction, state=TransactionState.PREPARE_ABORT)
         writer = coordinator.marker_writer
@@ -64,7 +64,7 @@ async def test_markers_that_wait_for_a_leader_and_for_a_retry_are_two_metrics(
             job = writer._jobs[f"id-{number}"]
             writer._take(job, {TopicPartition("t", 0): error})
 
-        values = read(read_transactions, it.parts)
+        values = read(read_transactions, plugin_harness.parts)
 
     assert values["trio_kafka_transaction_markers_unknown_destination_queue_size"] == 1
     assert values["trio_kafka_transaction_markers_log_append_retry_queue_size"] == 1
@@ -73,11 +73,11 @@ async def test_markers_that_wait_for_a_leader_and_for_a_retry_are_two_metrics(
 async def test_partition_is_late_five_minutes_after_the_longest_timeout(
     autojump_clock: MockClock,
 ) -> None:
-    async with harness() as it:
-        await it.served.create_topic("t")
-        log = it.parts.replicas.partition("t", 0).local_log()
+    async with harness() as plugin_harness:
+        await plugin_harness.served.create_topic("t")
+        log = plugin_harness.parts.replicas.partition("t", 0).local_log()
         producers = log.producers
-        late_ms = it.parts.config.transaction_max_timeout_ms + 300_000
+        late_ms = plugin_harness.parts.config.transaction_max_timeout_ms + 300_000
 
         def late(age_ms: int) -> float:
             oldest = Producer(
@@ -85,7 +85,7 @@ async def test_partition_is_late_five_minutes_after_the_longest_timeout(
             )
             producers.restore(oldest)
             name = "kafka_server_replicamanager_partitionswithlatetransactionscount"
-            return read(read_replicas, it.parts)[name]
+            return read(read_replicas, plugin_harness.parts)[name]
 
         assert late(late_ms) == 0
         assert late(late_ms + 1) == 1

@@ -109,10 +109,10 @@ def test_a_query_runs_on_a_spark_master_with_two_workers(
                 "spark.ui.enabled": "false",
             }
             program = PROGRAM.replace("{settings}", repr(settings))
-            told = run(program, tmp_path, shared_broker.bootstrap, "cluster-1", master)
+            output = run(program, tmp_path, shared_broker.bootstrap, "cluster-1", master)
             executors = re.findall(r"Launched executor|Launching executor", log.read_text())
 
-    assert f"found {RECORDS} {RECORDS}" in told
+    assert f"found {RECORDS} {RECORDS}" in output
     assert len(executors) >= 2
 
 
@@ -120,6 +120,6 @@ def test_a_query_runs_on_a_spark_master_with_two_workers(
 def test_a_query_runs_through_spark_connect(shared_broker: BrokerProcess, tmp_path: Path) -> None:
     produced(shared_broker.bootstrap, "connect-1")
 
-    told = run(REMOTE, tmp_path, shared_broker.bootstrap, "connect-1")
+    output = run(REMOTE, tmp_path, shared_broker.bootstrap, "connect-1")
 
-    assert f"found {RECORDS} {RECORDS}" in told
+    assert f"found {RECORDS} {RECORDS}" in output

@@ -70,8 +70,8 @@ def test_the_java_launcher_drops_only_the_vector_module_option(only: Path) -> No
     java.chmod(0o755)
 
     home = java_launcher_home(runtime)
-    given = ["-Xmx1g", "--add-modules=jdk.incubator.vector", "a b", "-cp", ""]
-    told = subprocess.run([home / "bin" / "java", *given], capture_output=True, check=True)
+    arguments = ["-Xmx1g", "--add-modules=jdk.incubator.vector", "a b", "-cp", ""]
+    process = subprocess.run([home / "bin" / "java", *arguments], capture_output=True, check=True)
 
-    assert told.stdout == b"-Xmx1g|a b|-cp||"
+    assert process.stdout == b"-Xmx1g|a b|-cp||"
     assert java_launcher_home(runtime) == home

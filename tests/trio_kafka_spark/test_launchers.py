@@ -29,4 +29,4 @@ def test_a_launcher_is_executable_and_is_rewritten_only_if_its_text_differs(tmp_
 
     assert path.read_text() == "two"
     assert path.stat().st_mode & 0o777 == 0o755
-    assert [one.name for one in path.parent.iterdir()] == ["java"]
+    assert [file.name for file in path.parent.iterdir()] == ["java"]

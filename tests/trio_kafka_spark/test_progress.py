@@ -16,7 +16,7 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.fixture
-def told(spark: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> Iterator[Plane]:
+def posting_plane(spark: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> Iterator[Plane]:
     """The broker of this child: the session of the suite posts to it."""
     from trio_kafka_spark.progress import stop_posting
     from trio_kafka_spark.session import session
@@ -59,11 +59,11 @@ def posts(server: Plane, name: str) -> list[tuple[str, Any]]:
 
 
 def test_start_progress_and_end_of_a_stream_are_posted_once(
-    spark: "SparkSession", told: Plane, tmp_path: Path
+    spark: "SparkSession", posting_plane: Plane, tmp_path: Path
 ) -> None:
     assert run(spark, "rates", "value", tmp_path / "c") is None
 
-    result = posts(told, "rates")
+    result = posts(posting_plane, "rates")
     assert [event for event, _ in result].count("started") == 1
     progress = next(query for event, query in result if event == "progress")
     assert progress["numInputRows"] >= 7
@@ -72,24 +72,24 @@ def test_start_progress_and_end_of_a_stream_are_posted_once(
     assert {"startOffset", "endOffset", "description"} <= set(progress["sources"][0])
     assert progress["sink"]["description"]
     assert result[-1][1]["exception"] == ""
-    assert told.tokens == {"Bearer t"}
+    assert posting_plane.tokens == {"Bearer t"}
 
 
 def test_the_exception_of_a_query_is_posted(
-    spark: "SparkSession", told: Plane, tmp_path: Path
+    spark: "SparkSession", posting_plane: Plane, tmp_path: Path
 ) -> None:
     assert run(spark, "bad", "raise_error('no luck')", tmp_path / "c") is not None
 
-    assert "no luck" in posts(told, "bad")[-1][1]["exception"]
+    assert "no luck" in posts(posting_plane, "bad")[-1][1]["exception"]
 
 
 def test_a_query_succeeds_although_the_broker_refuses_its_posts(
-    spark: "SparkSession", told: Plane, tmp_path: Path
+    spark: "SparkSession", posting_plane: Plane, tmp_path: Path
 ) -> None:
-    told.status = 500
+    posting_plane.status = 500
 
     assert run(spark, "refused", "value", tmp_path / "c") is None
-    assert posts(told, "refused")
+    assert posts(posting_plane, "refused")
 
 
 def test_a_program_without_url_and_token_posts_no_progress(spark: "SparkSession") -> None:

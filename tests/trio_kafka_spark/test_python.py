@@ -23,7 +23,7 @@ def test_workers_run_this_interpreter_without_the_pyspark_archives_on_its_path(c
     archives = ["/s/python/lib/pyspark.zip", "/s/python/lib/py4j-0.10.9.9-src.zip"]
     others = ["/s/jars/core.jar", "/a b", "/x/*", "/other/pyspark.zip"]
     path = ":".join([*archives, *others])
-    told = subprocess.run(
+    process = subprocess.run(
         [launcher, "-c", SHOW, "a b", "", "*"],
         env={"PYTHONPATH": path},
         capture_output=True,
@@ -32,7 +32,7 @@ def test_workers_run_this_interpreter_without_the_pyspark_archives_on_its_path(c
     )
 
     assert launcher.startswith(str(cache))
-    assert told.stdout == f"{sys.executable}|{':'.join(others)}|a b||*\n"
+    assert process.stdout == f"{sys.executable}|{':'.join(others)}|a b||*\n"
 
 
 def test_the_worker_launcher_is_rewritten_only_if_its_text_differs(cache: Path) -> None:

@@ -23,7 +23,7 @@ from trio_kafka.wire.server import (
 
 
 class Range:
-    """What is no bytes."""
+    """Stand-in for a range of a file: has a length, but no bytes."""
 
     def __init__(self, size: int) -> None:
         self.size = size

@@ -1,4 +1,4 @@
-"""What had been moved when a record was written."""
+"""Clock moves before the write of a record."""
 
 import pytest
 

@@ -35,13 +35,13 @@ class IssuerRefresher:
     keys: IssuerKeys = field(factory=IssuerKeys, init=False)
     reads: int = field(default=0, init=False)
     failures: int = field(default=0, init=False)
-    _wanted: trio.Event = field(factory=trio.Event, init=False)
+    _refresh_due: trio.Event = field(factory=trio.Event, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.keys.missing = self._note_missing
 
     def _note_missing(self) -> None:
-        self._wanted.set()  # it is another event after each time
+        self._refresh_due.set()  # it is another event after each time
 
     async def read(self) -> None:
         """Read the keys. Raises OSError, ValueError."""
@@ -60,8 +60,8 @@ class IssuerRefresher:
             else:
                 await trio.sleep(_LEAST_S)
                 with trio.move_on_after(max(self.rules.refresh_s - _LEAST_S, 0)):
-                    await self._wanted.wait()
-            self._wanted = trio.Event()
+                    await self._refresh_due.wait()
+            self._refresh_due = trio.Event()
             try:
                 await self.read()
             except (OSError, ValueError) as error:

@@ -30,7 +30,7 @@ _OPTIONS: Final = ("ca", "user", "password_file", "token_file")
 
 @frozen(kw_only=True)
 class HttpCredentials:
-    """What a command proves itself with, and what it trusts. No text shows a secret.
+    """Credentials of a command, and the authorities that it trusts. No text shows a secret.
 
     A token goes before a user. ca: PEM file; empty: what the system trusts.
     """
@@ -181,7 +181,7 @@ def _with_options(others: HttpCredentials, options: Mapping[str, str]) -> HttpCr
     elif options["user"] == others.user and others.password:
         password = others.password
     else:
-        password = os.environ.get(PASSWORD) or _asked(options["user"])
+        password = os.environ.get(PASSWORD) or _prompt_password(options["user"])
     return HttpCredentials(ca=ca, user=options["user"], password=password)
 
 
@@ -194,7 +194,7 @@ def _line(file: str) -> str:
     return line
 
 
-def _asked(user: str) -> str:
+def _prompt_password(user: str) -> str:
     from trio_kafka.cli.passwords import ask  # noqa: PLC0415 - rarely needed
 
     return ask(user)

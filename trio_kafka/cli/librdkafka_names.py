@@ -40,7 +40,7 @@ STORES: Final[Mapping[str, str]] = {
     "ssl.certificate": "ssl.keystore.certificate.chain",
     "ssl.key": "ssl.keystore.key",
 }
-"""What `<name>.pem` and the file `<name>.location` are to Java's clients, as PEM."""
+"""Java's names for `<name>.pem` and for the file `<name>.location`, as PEM."""
 TRANSLATED: Final[Mapping[tuple[str, str], str]] = {
     ("auto.offset.reset", "smallest"): "earliest",
     ("auto.offset.reset", "beginning"): "earliest",

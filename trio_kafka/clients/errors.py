@@ -14,7 +14,7 @@ from trio_kafka.errors import ErrorCode
 
 @frozen(kw_only=True)
 class Place:
-    """What an error is about, as far as it is known. broker: name and address of the node."""
+    """Subject of an error, as far as it is known. broker: name and address of the node."""
 
     broker: str | None = None
     topic: str | None = None

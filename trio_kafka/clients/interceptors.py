@@ -33,12 +33,12 @@ def split_interceptors(
     items = value.split(",") if isinstance(value, str) else value
     if not isinstance(items, list | tuple):
         items = [items]
-    interceptors = tuple(_made(item, kind) for item in items)
+    interceptors = tuple(_interceptor(item, kind) for item in items)
     names = [f"{type(item).__module__}.{type(item).__qualname__}" for item in interceptors]
     return {**config, SETTING: names}, interceptors
 
 
-def _made(item: object, kind: type[I]) -> I:
+def _interceptor(item: object, kind: type[I]) -> I:
     if isinstance(item, str):
         item = _class(item.strip())
     if isinstance(item, type):

@@ -43,9 +43,9 @@ class BrokerConfig(GroupCoordinatorSettings):
     """Effective values of all described settings."""
 
     texts: Mapping[str, SettingText] = field(factory=dict, eq=False, repr=False)
-    """What was written down, by name: described, known and plugin settings."""
+    """Settings as written, by name: described, known and plugin settings."""
     changed: Mapping[str, str] = field(factory=dict, eq=False, repr=False)
-    """What was set while the broker runs, of settings with a listener's prefix: texts by name."""
+    """Settings with a listener's prefix that were set while the broker runs: texts by name."""
 
     # Identity of the node
     node_id: int = int32(REQUIRED, "The number of this node in its cluster.", low=0)

@@ -29,7 +29,7 @@ OTHERS: Final = "other tasks"
 
 @define(eq=False)
 class Recording(trio.abc.Instrument):
-    """What ran, on the clock of `elapsed`, in seconds.
+    """Tasks, requests and syncs that ran, on the clock of `elapsed`, in seconds.
 
     lanes: names of tasks, by their number; tasks of one name share a lane, as they never run at
     once. requests: those that ended, in that order, each with the name of its plane and API.

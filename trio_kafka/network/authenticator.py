@@ -12,7 +12,7 @@ from trio_kafka.wire.frame import Frame
 
 @frozen(kw_only=True)
 class Step:
-    """What to do about a frame.
+    """Decision about a frame.
 
     passes: it is a request like any other. answer: bytes to send.
     principal: set when the client is authenticated.

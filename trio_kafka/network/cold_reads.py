@@ -58,7 +58,7 @@ class ColdReads:
         else:
             position = part.position
             try:
-                content = await part.lease.read(position, min(part.left, FILE_SHARE))
+                content = await part.lease.read(position, min(part.remaining, FILE_SHARE))
                 if not content:  # another program has cut the file
                     raise RangeCutError
             except (RangeCutError, OSError) as error:

@@ -118,7 +118,7 @@ class Connection:
     @property
     def unsent_bytes(self) -> int:
         """See `ConnectionPort.unsent_bytes`."""
-        return 0 if self.out is None else self.out.left
+        return 0 if self.out is None else self.out.unsent_bytes
 
     def figures(self) -> Figures:
         software = self.software

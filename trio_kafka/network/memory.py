@@ -21,7 +21,7 @@ class Taker(Protocol):
     """A waiting framer."""
 
     @property
-    def wanted(self) -> int:
+    def needed_bytes(self) -> int:
         """Bytes that it waits for."""
 
     def granted(self) -> None:
@@ -78,7 +78,7 @@ class MemoryPool:
             return
         while self._line and self.free > 0:
             taker, granted = self._line.popitem(last=False)
-            self.take(taker.wanted)
+            self.take(taker.needed_bytes)
             taker.granted()
             granted()
         if not self._line:

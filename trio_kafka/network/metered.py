@@ -112,7 +112,7 @@ class MeteredFramer(Framer):
     # --- for the pool
 
     @property
-    def wanted(self) -> int:
+    def needed_bytes(self) -> int:
         return self._size
 
     def wait(self, granted: Callable[[], None]) -> None:

@@ -93,21 +93,21 @@ class Outgoing:
         first = content[:PIECE]
         part.cached_to = part.position + len(content)
         part.position += len(first)
-        part.left -= len(first)
+        part.remaining -= len(first)
         self._segments.appendleft(first)
 
     def _send_range(self, socket: Socket, part: FileRange, share: int) -> int:
         """Offer bytes of the first segment once; return how many the socket has taken."""
         sent = 0
-        if part.left:
-            limit = min(part.left, share)
+        if part.remaining:
+            limit = min(part.remaining, share)
             if part.cached_to > part.position:  # what follows may be cold
                 limit = min(limit, part.cached_to - part.position)
             sent = socket.send_file_range(part.lease, part.position, limit)
             part.position += sent
-            part.left -= sent
+            part.remaining -= sent
             self.taken += sent
-        if not part.left:
+        if not part.remaining:
             self._segments.popleft()
             part.release()
         return sent
@@ -125,12 +125,12 @@ class Outgoing:
         self._segments.clear()
 
     @property
-    def left(self) -> int:
+    def unsent_bytes(self) -> int:
         """Bytes that are not sent."""
         return sum(map(len, self._segments))
 
     @property
-    def left_of_files(self) -> int:
+    def unsent_file_bytes(self) -> int:
         """Bytes of files that are not sent: they take no memory in the socket."""
         return sum(len(segment) for segment in self._segments if isinstance(segment, FileRange))
 

@@ -126,7 +126,7 @@ class AnswerSender:
         before = out.taken
         try:
             if not before:
-                connection.make_room_to_send(out.left_of_files)
+                connection.make_room_to_send(out.unsent_file_bytes)
             progress = self._offer(connection, out)
         except (RangeCutError, BodyChangedError, OSError) as error:
             self.fail(connection, error)

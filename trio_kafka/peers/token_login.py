@@ -26,7 +26,7 @@ _logger: Final = get_logger(__name__)
 _LEFT_ALONE_S: Final = 10.0  # after a failure, while the old token is valid
 _MOST_DOUBLINGS: Final = 20
 FAILURES: Final = (TokenRefusedError, OSError)
-"""What an attempt may raise; throw it into the generator."""
+"""Exceptions of an attempt; throw them into the generator."""
 
 
 @frozen

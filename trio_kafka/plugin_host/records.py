@@ -34,7 +34,7 @@ async def read_bytes(batches: Buffer | FileRange | None) -> Buffer:
     if not isinstance(batches, FileRange):
         return batches
     try:
-        return await batches.lease.read(batches.position, batches.left)
+        return await batches.lease.read(batches.position, batches.remaining)
     except RangeCutError as error:
         reason = f"the log was truncated: {error}; fetch again"
         raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, reason) from None

@@ -43,7 +43,7 @@ class Listing:
 
     @property
     def listing(self) -> "Listing":
-        """What is known without an import."""
+        """Facts that need no import."""
         return Listing(self.key, self.name, self.first, self.last, self.newest, self.source)
 
     def with_unstable(self) -> Self:

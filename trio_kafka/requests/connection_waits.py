@@ -86,7 +86,7 @@ class ConnectionWaits:
 
     def _memory_wait(self, connection: Connection) -> Wait:
         framer, memory = connection.framer, self.memory
-        needs = framer.wanted if isinstance(framer, MeteredFramer) else 0
+        needs = framer.needed_bytes if isinstance(framer, MeteredFramer) else 0
         free = 0 if memory is None else max(memory.free, 0)
         line = 0 if memory is None else len(memory)
         words = f"{needs:,} bytes of request memory (queued.max.request.bytes), {line:,} in line"

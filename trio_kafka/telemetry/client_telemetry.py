@@ -135,7 +135,7 @@ class ClientTelemetry:
         elif instance.version != self._version:
             instance.subscription = self._subscriptions.of(instance_id, labels)
             instance.version = self._version
-            instance.asked = instance.pushed = float("-inf")
+            instance.last_subscription_request = instance.pushed = float("-inf")
             instance.is_terminating = False
         self.instances.touch(instance, now)
         return instance

@@ -43,7 +43,7 @@ class ClientInstance:
     subscription: ClientSubscription
     version: int
     seen: float
-    asked: float = _LONG_AGO
+    last_subscription_request: float = _LONG_AGO
     pushed: float = _LONG_AGO
     is_terminating: bool = False
     last_error: ErrorCode = ErrorCode.NONE
@@ -59,10 +59,10 @@ class ClientInstance:
 
     def take_ask(self, now: float) -> None:
         """Note a question for the subscription. Raises KafkaError(THROTTLING_QUOTA_EXCEEDED)."""
-        early = now - max(self.asked, self.pushed) < self._interval_s
+        early = now - max(self.last_subscription_request, self.pushed) < self._interval_s
         if early and self.last_error not in _RETRIED:
             raise _throttled()
-        self.asked = now
+        self.last_subscription_request = now
         self.last_error = ErrorCode.NONE
 
     def check_push(
@@ -75,7 +75,9 @@ class ClientInstance:
         if self.is_terminating:
             reason = "the client has pushed for the last time: expected no more"
             raise KafkaError(ErrorCode.INVALID_REQUEST, reason)
-        in_time = self.asked > self.pushed or now - self.pushed >= self._interval_s
+        in_time = (
+            self.last_subscription_request > self.pushed or now - self.pushed >= self._interval_s
+        )
         if in_time:
             self.pushed = now
         elif not terminating:
@@ -125,10 +127,10 @@ class ClientInstances:
 
     def expire(self, now: float) -> None:
         """Forget clients from the longest silence on, up to the first that is still expected."""
-        for known_id, known in tuple(self._instances.items())[:_AT_ONCE]:
-            if now - known.seen <= known.life_s:
+        for instance_id, instance in tuple(self._instances.items())[:_AT_ONCE]:
+            if now - instance.seen <= instance.life_s:
                 return
-            self._remove(known_id)
+            self._remove(instance_id)
 
     def keep(self, instance: ClientInstance, push: Push) -> None:
         """Keep what a client has pushed: the last value of each gauge, the sum of all deltas."""

@@ -24,7 +24,10 @@ _SIGN: Final = 1 << 31
 
 @frozen(kw_only=True)
 class ClientSubscription:
-    """What one client is to push. id: changes with the rest, and differs from client to client."""
+    """Metrics that one client is to push.
+
+    id: changes with the rest, and differs from client to client.
+    """
 
     id: int
     metrics: tuple[str, ...] = ()

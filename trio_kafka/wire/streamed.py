@@ -12,19 +12,19 @@ class BodyChangedError(Exception):
 
 
 class StreamedBody:
-    """Segment of `left` bytes, made piece by piece. A part of an answer, as a FileRange is.
+    """Segment of `remaining` bytes, made piece by piece. A part of an answer, as a FileRange is.
 
     pieces: encodes the body; yields its bytes in pieces, none of them empty.
     """
 
-    __slots__ = ("_pieces", "left")
+    __slots__ = ("_pieces", "remaining")
 
     def __init__(self, pieces: Iterator[bytes], size: int) -> None:
         self._pieces = pieces
-        self.left = size
+        self.remaining = size
 
     def __len__(self) -> int:
-        return self.left
+        return self.remaining
 
     def __bool__(self) -> bool:
         """Return True, even if all was sent."""
@@ -36,9 +36,11 @@ class StreamedBody:
             piece = next(self._pieces, b"")
         except Exception as error:
             raise BodyChangedError(f"encoding the rest failed: {error!r}") from error
-        self.left -= len(piece)
-        if self.left < 0 or (self.left and not piece):
-            raise BodyChangedError(f"{self.left} bytes left at the end of an answer: expected 0")
+        self.remaining -= len(piece)
+        if self.remaining < 0 or (self.remaining and not piece):
+            raise BodyChangedError(
+                f"{self.remaining} bytes left at the end of an answer: expected 0"
+            )
         return piece
 
     def __iter__(self) -> Iterator[bytes]:
@@ -48,4 +50,4 @@ class StreamedBody:
 
     def release(self) -> None:
         """Discard the rest. Idempotent."""
-        self._pieces, self.left = iter(()), 0
+        self._pieces, self.remaining = iter(()), 0

@@ -17,8 +17,8 @@ let askAgain = false; // the address has changed while the broker was asked
 // --- what stays when the page is asked again
 
 function keepFolds(root) {
-  for (const one of root.querySelectorAll("details[id]")) {
-    if (folded.has(one.id)) one.open = folded.get(one.id);
+  for (const details of root.querySelectorAll("details[id]")) {
+    if (folded.has(details.id)) details.open = folded.get(details.id);
   }
 }
 
@@ -29,10 +29,10 @@ function valueOf(row, column) {
   return text.trim() !== "" && !Number.isNaN(number) ? number : text;
 }
 
-function compare(one, other) {
-  if (typeof one === "number" && typeof other === "number") return one - other;
-  if (typeof one !== typeof other) return typeof one === "number" ? 1 : -1;
-  return one.localeCompare(other);
+function compare(first, second) {
+  if (typeof first === "number" && typeof second === "number") return first - second;
+  if (typeof first !== typeof second) return typeof first === "number" ? 1 : -1;
+  return first.localeCompare(second);
 }
 
 function sortTable(table) {
@@ -44,9 +44,9 @@ function sortTable(table) {
   for (const head of heads) head.removeAttribute("aria-sort");
   heads[column].setAttribute("aria-sort", descending ? "descending" : "ascending");
   const rows = [...table.tBodies[0].rows];
-  rows.sort((one, other) => {
-    const found = compare(valueOf(one, column), valueOf(other, column));
-    return descending ? -found : found;
+  rows.sort((first, second) => {
+    const order = compare(valueOf(first, column), valueOf(second, column));
+    return descending ? -order : order;
   });
   table.tBodies[0].append(...rows);
 }
@@ -159,7 +159,7 @@ function tellSilence() {
   }
 }
 
-function heard(fresh) {
+function noteAnswer(fresh) {
   const ms = silentSince ? performance.now() - silentSince : 0;
   silentSince = 0;
   if (ms >= SILENT_MS || unreachable) {
@@ -199,7 +199,7 @@ async function refresh(isChosen = false) {
     const text = await answer.text();
     const page = new DOMParser().parseFromString(text, "text/html");
     const fresh = page.getElementById("live");
-    heard(fresh);
+    noteAnswer(fresh);
     farewell = answer.status === 503 ? reasonOf(text, page) : "";
     if (!answer.ok || !fresh) {
       tell(`the broker answers ${answer.status}: ${reasonOf(text, page)}`);

@@ -217,7 +217,7 @@ def _profile(settings: ClientSettings) -> Profile:
 
 
 def login_of(settings: ClientSettings) -> Callable[[], Handshake] | None:
-    """What logs in the connections of a client; None without SASL. Raises OptionError."""
+    """Login of the connections of a client; None without SASL. Raises OptionError."""
     if not settings.security.uses_sasl:
         return None
     from trio_kafka_spark.client import sasl  # noqa: PLC0415 - imports HTTP clients

@@ -17,7 +17,7 @@ from trio_kafka_spark.client.security import OPTION, Sasl
 
 
 def login_of(sasl: Sasl) -> Callable[[], Handshake]:
-    """What makes the login of each connection of one client, which share a token.
+    """Maker of the logins of one client's connections, which share a token.
 
     Raises OptionError for credentials that are missing on this machine.
     """

@@ -62,17 +62,17 @@ def ask_on_time(address: Address, every_s: float, seconds: float) -> list[float]
         took: list[float] = []
         sent: deque[float] = deque()
         read = 0  # bytes of the oldest answer that is due
-        left = round(seconds / every_s)
+        unsent = round(seconds / every_s)
         due = time.perf_counter()
-        while sent or left:
+        while sent or unsent:
             now = time.perf_counter()
-            if left and due <= now:
+            if unsent and due <= now:
                 connection.sendall(request)
                 sent.append(now)
-                left -= 1
+                unsent -= 1
                 due += every_s
                 continue
-            wait_s = due - now if left else _READY_WITHIN_S
+            wait_s = due - now if unsent else _READY_WITHIN_S
             if not select.select([connection], [], [], wait_s)[0]:
                 if wait_s == _READY_WITHIN_S:
                     raise TimeoutError(f"{len(sent)} requests unanswered for {wait_s} s")
@@ -107,9 +107,9 @@ def writing(address: Address, topic: str, batch: bytes, bytes_s: float) -> Itera
         process.join(_READY_WITHIN_S)
 
 
-def _next(pipe: Pipe, what: str) -> float:
+def _next(pipe: Pipe, step: str) -> float:
     if not pipe.poll(_READY_WITHIN_S):
-        raise TimeoutError(f"the writer had {_READY_WITHIN_S} s {what}")
+        raise TimeoutError(f"the writer had {_READY_WITHIN_S} s {step}")
     try:
         return float(pipe.recv())
     except EOFError:

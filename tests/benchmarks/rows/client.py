@@ -52,9 +52,9 @@ def produce(target: Target, topic: str, values: list[bytes], codec: str) -> Figu
             rounds += 1
             while len(producer) > ahead:
                 producer.poll(0.005)
-        left = producer.flush(30)
-    if left:
-        raise TimeoutError(f"{left} records not acknowledged: {failures[:1]}")
+        unacknowledged = producer.flush(30)
+    if unacknowledged:
+        raise TimeoutError(f"{unacknowledged} records not acknowledged: {failures[:1]}")
     return meter.transfer("produce", rounds * size)
 
 

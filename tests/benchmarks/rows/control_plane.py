@@ -61,7 +61,7 @@ _METADATA_OF_ALL: Final = protocol.frame(protocol.METADATA, 1, struct.pack(">i",
 _FETCH_OF_ALL: Final = protocol.poll_request(
     _TOPIC, [(number, 0) for number in range(_PARTITIONS)], partition_size=16_384
 )
-_ASKED: Final = {
+_REQUESTS: Final = {
     "ApiVersions": protocol.frame(protocol.API_VERSIONS, 0),
     "DescribeCluster": request_frame(DescribeClusterRequest(), 0),
     ECHO: b"\0\0\0\x20" + bytes(32),
@@ -101,24 +101,24 @@ def control_plane(target: Target, load: Load) -> Figures:
         raise NotApplicableError("Kafka has no control plane since 4.0")
     figures: dict[str, Figure] = {}
     for control in True, False:
-        with _broker(target.directory, control=control) as (data, asked), _echo() as echo:
+        with _broker(target.directory, control=control) as (data, address), _echo() as echo:
             _create_topics(data, load.topics)
             _fill(data)
             if control:
                 os.sync()  # or the disk is not idle
-                figures |= _asked(asked, echo, "idle", target.seconds)
+                figures |= _percentiles(address, echo, "idle", target.seconds)
             name = "control plane" if control else "none"
             with loading(data, load) as rates, _first_on_its_core():
-                figures |= _asked(asked, echo, name, target.seconds)
+                figures |= _percentiles(address, echo, name, target.seconds)
             figures[f"produce, {name}"] = rate(rates[0] / 1e6, "MB/s")
     return figures
 
 
-def _asked(address: Address, echo: Address, where: str, seconds: float) -> dict[str, Figure]:
+def _percentiles(address: Address, echo: Address, where: str, seconds: float) -> dict[str, Figure]:
     """The 99th percentile of each API, and of the echo: all asked in turn."""
     with ExitStack() as stack:
         calls = {}
-        for name, request in _ASKED.items():
+        for name, request in _REQUESTS.items():
             connection = stack.enter_context(connect(echo if name == ECHO else address))
             connection.socket.settimeout(_WITHIN_S)
             calls[name] = partial(connection.call, request)
@@ -188,13 +188,13 @@ def _broker(directory: Path, *, control: bool) -> Iterator[tuple[Address, Addres
 
     def command(port: int, data: Path, settings: object) -> list[str]:
         both = f"PLAINTEXT://{LOOPBACK}:{port},CONTROL://{LOOPBACK}:{second}"
-        given = [
+        control_settings = [
             *SETTINGS,
             "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROL:PLAINTEXT",
             "control.plane.listener.name=CONTROL",
             f"listeners={both}",
         ]
-        return trio_kafka_command(port, data, given if control else SETTINGS)
+        return trio_kafka_command(port, data, control_settings if control else SETTINGS)
 
     with (
         TemporaryDirectory(dir=directory) as where,
@@ -214,8 +214,8 @@ def _create_topics(address: Address, topics: int) -> None:
         with connect(address) as connection:
             connection.socket.settimeout(_WITHIN_S)
             content = bytes(connection.call(request_frame(request, 5)))
-        made = decoder(CreateTopicsResponse, 5)(content, 5)[0]
-        if failed := [topic for topic in made.topics if topic.error_code]:
+        response = decoder(CreateTopicsResponse, 5)(content, 5)[0]
+        if failed := [topic for topic in response.topics if topic.error_code]:
             raise ValueError(f"CreateTopics: {len(failed)} failed, {failed[0].error_code}")
 
 
@@ -265,7 +265,7 @@ def _run(address: Address, load: Load, pipe: Pipe) -> None:
     """Until told to stop; tells when each connection has had an answer, and its rate at the end."""
     os.nice(10)
     with select.epoll() as poll:
-        clients = {one.key: one for one in _clients(address, load)}
+        clients = {client.key: client for client in _clients(address, load)}
         for key, client in clients.items():
             poll.register(key, select.EPOLLIN | select.EPOLLOUT | select.EPOLLET)
             client.go_on()
@@ -312,7 +312,7 @@ class _Client:
         self._request, self._each = request, written
         self._unsent = memoryview(request)
         self._head = b""
-        self._left = 0  # of an answer
+        self._remaining = 0  # of an answer
 
     def go_on(self) -> None:
         """As far as the socket lets it."""
@@ -327,9 +327,9 @@ class _Client:
     def _receive(self) -> None:
         while len(self._head) < 4:
             self._head += self._some(4 - len(self._head))
-            (self._left,) = struct.unpack(">i", self._head.ljust(4, b"\0"))
-        while self._left:
-            self._left -= len(self._some(min(self._left, 1 << 18)))
+            (self._remaining,) = struct.unpack(">i", self._head.ljust(4, b"\0"))
+        while self._remaining:
+            self._remaining -= len(self._some(min(self._remaining, 1 << 18)))
         self._head, self._unsent = b"", memoryview(self._request)
         self.answers += 1
         self.written += self._each

@@ -80,8 +80,8 @@ def offset_commit(target: Target, connections: int) -> Figures:
             sockets[0].sendall(requests[0])
             size = int.from_bytes(sockets[0].recv(4), "big")
             sockets[0].recv(size)
-            asked = zip(sockets, requests, strict=True)
-            answered = keep_asking(asked, size + 4, 1, target.seconds)
+            pairs = zip(sockets, requests, strict=True)
+            answered = keep_asking(pairs, size + 4, 1, target.seconds)
     return meter.requests(answered + 1)
 
 
@@ -95,21 +95,21 @@ def heartbeats(
         target.topic(members) as topic,
         crowd(target.broker.address, groups * members) as them,
     ):
-        made = [
+        all_groups = [
             KINDS[kind](them, topic, members, members, number * members) for number in range(groups)
         ]
-        for group in made:
+        for group in all_groups:
             _wait_for(group, topic)
             group.form()
         here = members - (kind == "consumer")
-        asked = [(group, number) for group in made for number in range(here)]
-        share = len(asked) * 0.05 / every_s  # in 50 ms
+        senders = [(group, number) for group in all_groups for number in range(here)]
+        share = len(senders) * 0.05 / every_s  # in 50 ms
         target.broker.server.wait_until_idle()
         with target.meter() as meter:
             began, sent = time.perf_counter(), 0
             while (passed_s := time.perf_counter() - began) < max(target.seconds, every_s):
                 due = int(passed_s / 0.05 * share)
-                some = [asked[place % len(asked)] for place in range(sent, due)]
+                some = [senders[place % len(senders)] for place in range(sent, due)]
                 version = 0
                 requests = {}
                 for group, number in some:
@@ -140,7 +140,7 @@ def heartbeats(
     compiled=True,
 )
 def load(target: Target, groups: int, partitions: int, compiled: bool) -> Figures:
-    """What a coordinator reads at its start, as it counts itself."""
+    """Time to load a record at a coordinator's start, as it measures it itself."""
     if target.broker.start is None:
         raise NotApplicableError("it runs already")
     with switched(on=compiled):

@@ -1,4 +1,4 @@
-"""Who waits and costs nothing: connections that are kept open, polls that are parked."""
+"""Clients that wait and should cost nothing: idle connections that stay open, parked polls."""
 
 import resource
 import socket
@@ -48,7 +48,7 @@ def held(address: Address, count: int) -> Iterator[list[socket.socket]]:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     with ExitStack() as stack:
-        connections = [stack.enter_context(asked(address)) for _ in range(count)]
+        connections = [stack.enter_context(used_connection(address)) for _ in range(count)]
         yield connections
         for each in connections:
             each.setblocking(False)
@@ -56,7 +56,7 @@ def held(address: Address, count: int) -> Iterator[list[socket.socket]]:
                 raise ConnectionError("a connection was closed while it was idle")
 
 
-def asked(address: Address) -> socket.socket:
+def used_connection(address: Address) -> socket.socket:
     """A connection that has had one answer."""
     connection = socket.create_connection(address, 10)
     connection.sendall(protocol.frame(protocol.API_VERSIONS, 0))
@@ -80,7 +80,9 @@ def parked(target: Target, partitions: int, polls: int) -> Figures:
     """
     share = partitions // polls
     with target.topic(partitions) as topic, ExitStack() as stack:
-        sockets = [stack.enter_context(asked(target.broker.address)) for _ in range(polls)]
+        sockets = [
+            stack.enter_context(used_connection(target.broker.address)) for _ in range(polls)
+        ]
 
         def requests(wait_ms: int) -> list[bytes]:
             return [

@@ -1,4 +1,4 @@
-"""What a broker keeps after it has worked."""
+"""Memory that a broker keeps after it has worked."""
 
 import time
 

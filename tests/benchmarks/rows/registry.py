@@ -110,7 +110,7 @@ Measure = Callable[[Target], Figures]
 
 @frozen(kw_only=True)
 class Row:
-    """What measures one broker, and what its figures are held to."""
+    """A function that measures one broker, and the bounds of its figures."""
 
     measure: Measure
     bounds: tuple[Bound, ...] = ()

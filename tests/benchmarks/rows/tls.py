@@ -45,11 +45,11 @@ def small_tls(target: Target) -> Figures:
         with over_tls.connect() as first:
             answer_size = len(first.call(request)) + 4
         with opened(over_tls, 50) as sockets:
-            asked = [(each, request) for each in sockets]
+            pairs = [(each, request) for each in sockets]
             for _ in warm_ups(over_tls):
-                keep_asking(asked, answer_size, 1, over_tls.seconds)
+                keep_asking(pairs, answer_size, 1, over_tls.seconds)
             with over_tls.meter() as meter:
-                answered = keep_asking(asked, answer_size, 1, over_tls.seconds)
+                answered = keep_asking(pairs, answer_size, 1, over_tls.seconds)
         return meter.requests(answered)
 
 

@@ -75,7 +75,7 @@ def soak(chosen: argparse.Namespace) -> int:
         for minute in observe(load, chosen.minutes, chosen.minute):
             rss[minute.number] = minute.rss
             print(minute, flush=True)
-    told(load)
+    print_counts(load)
     met, text = verdict(rss)
     print(*load.errors, text, sep="\n")
     return int(bool(load.errors) or (chosen.check and not met))
@@ -99,15 +99,15 @@ def soak_planes(chosen: argparse.Namespace) -> int:
             for text in watch.minutes(load, chosen.minutes, chosen.minute):
                 print(text, flush=True)
         watch.settle()
-    told(load)
+    print_counts(load)
     kept, lines = watch.verdicts()
     print(*load.errors, *lines, sep="\n")
     return int(bool(load.errors) or (chosen.check and not kept))
 
 
-def told(load: Load) -> None:
-    """What the load did."""
-    print("done: " + ", ".join(f"{count} {what}" for what, count in sorted(load.done.items())))
+def print_counts(load: Load) -> None:
+    """Print the load's counts."""
+    print("done: " + ", ".join(f"{count} {name}" for name, count in sorted(load.done.items())))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a broker says of its queues, pools and connections, beside what bounds each.
+"""A broker's own figures of its queues, pools and connections, and the bound of each.
 
 Peaks are the broker's own where it keeps them (`high_water`, `least`), else those of a look a
 second. What must be given back is looked at when the load has ended.
@@ -73,23 +73,25 @@ class AuditInterceptor:
         """A line of each minute; a look a second. Ends early where the load has stopped."""
         for number in range(1, minutes + 1):
             cpu_s, began = self.broker.server.cpu_s(), time.monotonic()
-            while (left := began + minute_s - time.monotonic()) > 0:
-                if load.stop.wait(min(left, 1)):
+            while (remaining_s := began + minute_s - time.monotonic()) > 0:
+                if load.stop.wait(min(remaining_s, 1)):
                     return
                 self.look()
             cores = (self.broker.server.cpu_s() - cpu_s) / (time.monotonic() - began)
-            yield f"{number:4} min  {cores:5.2f} cores\n{self.told()}"
+            yield f"{number:4} min  {cores:5.2f} cores\n{self.report()}"
 
     def begin(self) -> None:
-        """What the broker is before the load."""
+        """Note the broker's figures before the load."""
         self.look()
         self._at_first = dict(self.now)
         self.bounds = {}
 
-    def told(self) -> str:
-        """What was seen last, of what it may be, and the most so far; what has no bound, too."""
-        told = [f"{name} {show(value)}{self._of(name)}" for name, value in self.now.items()]
-        lines = ["    ".join(told[at : at + _IN_A_LINE]) for at in range(0, len(told), _IN_A_LINE)]
+    def report(self) -> str:
+        """The last figures, with bound and peak of those that have a bound."""
+        entries = [f"{name} {show(value)}{self._of(name)}" for name, value in self.now.items()]
+        lines = [
+            "    ".join(entries[at : at + _IN_A_LINE]) for at in range(0, len(entries), _IN_A_LINE)
+        ]
         return "\n".join(f"      {line}" for line in lines)
 
     def _of(self, name: str) -> str:
@@ -130,7 +132,7 @@ class AuditInterceptor:
         self._note("descriptors", limits.connections + HELD + files + OTHERS)
 
     def _rows(self) -> list[TreeRow]:
-        """Whoever asks is a client like others: its processor may go while it waits."""
+        """Rows of the tree; tried again, as the processor of this client may end while it waits."""
         for _ in range(_TRIES):
             try:
                 return rows_of(self.broker.address)
@@ -181,13 +183,13 @@ class AuditInterceptor:
         peaks = dict(self.bounds)
         while True:
             self.look()
-            left = self._left()
-            if all(bound.kept for bound in left.values()) or time.monotonic() > ends:
+            bounds_after = self._bounds_after_load()
+            if all(bound.kept for bound in bounds_after.values()) or time.monotonic() > ends:
                 break
             time.sleep(_GLANCE_S)
-        self.bounds = peaks | left
+        self.bounds = peaks | bounds_after
 
-    def _left(self) -> dict[str, Bound]:
+    def _bounds_after_load(self) -> dict[str, Bound]:
         first = self._at_first
         limits = {
             "connections": first["connections"] + _OWN,

@@ -62,8 +62,8 @@ def reload_plugin(load: Load, topic: str) -> None:
 def set_listeners(load: Load, **ports: int) -> None:
     """These beside those that stay."""
     places = {"PLAINTEXT": load.broker.address[1], STORM: load.places[STORM][1], **ports}
-    told = ",".join(f"{name}://127.0.0.1:{port}" for name, port in places.items())
-    change(load, "1", {"listeners": told})
+    listeners = ",".join(f"{name}://127.0.0.1:{port}" for name, port in places.items())
+    change(load, "1", {"listeners": listeners})
 
 
 def change(load: Load, broker: str, settings: dict[str, str]) -> None:
@@ -79,8 +79,8 @@ def ask(load: Load, request: object) -> Any:
     """Return the answer; retry when the connection was closed. Raises BrokerClientError."""
     for _ in tries():
         try:
-            with open_client(Endpoint(*load.broker.address), 30, unknown="not known") as one:
-                return one(request)
+            with open_client(Endpoint(*load.broker.address), 30, unknown="not known") as client:
+                return client(request)
         except (BrokerClientError, OSError) as error:
             failed = error
             load.done["asked again"] += 1

@@ -32,8 +32,8 @@ def storm(load: Load, topic: str) -> None:
         with crowd(load.places[STORM], load.connections * 2, STORMY) as sockets:
             if load.stop.wait(1):
                 return
-            for one in sockets[::2]:
-                reset(one)
+            for connection in sockets[::2]:
+                reset(connection)
             load.done["connects of storms"] += len(sockets)
 
 
@@ -43,11 +43,11 @@ def crowd_one_address(load: Load, topic: str) -> None:
     for _ in load.paced(1):
         with crowd(load.broker.address, CROWD * 3, CROWDED) as sockets:
             answered = 0
-            for one in sockets:
-                one.settimeout(5)
+            for connection in sockets:
+                connection.settimeout(5)
                 with suppress(OSError):
-                    one.sendall(_ASK)
-                    answered += bool(one.recv(_SMALL))
+                    connection.sendall(_ASK)
+                    answered += bool(connection.recv(_SMALL))
             if answered > CROWD:
                 raise ValueError(f"{answered} connections of one address, want {CROWD} at most")
             load.done["of a crowd, answered"] += answered
@@ -68,9 +68,9 @@ def never_read(load: Load, topic: str) -> None:
     ask = protocol.poll_request(load.full, [(0, 0)], partition_size=1 << 20)
     while not load.stop.is_set():
         with crowd(load.broker.address, readers(load), small=True) as sockets:
-            for one in sockets:
+            for connection in sockets:
                 with suppress(BlockingIOError, ConnectionError):
-                    one.sendall(ask * 20)
+                    connection.sendall(ask * 20)
             load.done["readers that never read"] += len(sockets)
             load.stop.wait(5)
 
@@ -81,15 +81,15 @@ def read_slowly(load: Load, topic: str) -> None:
     ask = protocol.poll_request(load.full, [(0, 0)], partition_size=1 << 20)
     while not load.stop.is_set():
         with crowd(load.broker.address, readers(load), small=True) as sockets:
-            for one in sockets:
+            for connection in sockets:
                 with suppress(BlockingIOError, ConnectionError):
-                    one.sendall(ask * 5)
+                    connection.sendall(ask * 5)
             for _ in range(50):
                 if load.stop.wait(0.1):
                     return
-                for one in sockets:
+                for connection in sockets:
                     with suppress(BlockingIOError, ConnectionError):
-                        load.done["bytes read slowly"] += len(one.recv(_SMALL))
+                        load.done["bytes read slowly"] += len(connection.recv(_SMALL))
 
 
 def promise_giants(load: Load, topic: str) -> None:
@@ -99,12 +99,12 @@ def promise_giants(load: Load, topic: str) -> None:
     del topic
     for _ in load.paced(5):
         with crowd(load.broker.address, readers(load), PROMISING) as sockets:
-            for one in sockets:
+            for connection in sockets:
                 with suppress(BlockingIOError, ConnectionError):
-                    one.sendall(struct.pack(">i", LARGEST - 1) + _ASK[4:])
+                    connection.sendall(struct.pack(">i", LARGEST - 1) + _ASK[4:])
             load.stop.wait(0.5)
-            for one in sockets:
-                reset(one)
+            for connection in sockets:
+                reset(connection)
             load.done["giants promised"] += len(sockets)
 
 
@@ -113,10 +113,10 @@ def reset_halfway(load: Load, topic: str) -> None:
     ask = protocol.metadata_request(topic)
     for number in load.paced(0.05):
         with crowd(load.broker.address, 1) as sockets:
-            for one in sockets:
+            for connection in sockets:
                 with suppress(BlockingIOError, ConnectionError):
-                    one.sendall(ask if number % 2 else ask[: len(ask) // 2])
-                reset(one)
+                    connection.sendall(ask if number % 2 else ask[: len(ask) // 2])
+                reset(connection)
             load.done["resets"] += 1
 
 
@@ -134,27 +134,27 @@ def crowd(
     with ExitStack() as stack:
         sockets = []
         for _ in range(count):
-            one = stack.enter_context(socket.socket())
+            connection = stack.enter_context(socket.socket())
             if small:
-                one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _SMALL)
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _SMALL)
             if of != "127.0.0.1":
-                one.bind((of, 0))
-            one.settimeout(5)
+                connection.bind((of, 0))
+            connection.settimeout(5)
             if count <= CROWD * 3:  # the others are too many to be waited for
                 with suppress(OSError):
-                    one.connect(address)
+                    connection.connect(address)
             else:
-                one.setblocking(False)
-                one.connect_ex(address)
-            one.setblocking(False)
-            sockets.append(one)
+                connection.setblocking(False)
+                connection.connect_ex(address)
+            connection.setblocking(False)
+            sockets.append(connection)
         yield sockets
 
 
-def reset(one: socket.socket) -> None:
+def reset(connection: socket.socket) -> None:
     """End it without a word."""
-    one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    one.close()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
 
 
 def allow_descriptors() -> None:

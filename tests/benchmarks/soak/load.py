@@ -1,4 +1,4 @@
-"""What the parts of a load share, and how they run: each in a thread of its own."""
+"""State that the parts of a load share, and how they run: each in a thread of its own."""
 
 import itertools
 import threading
@@ -37,11 +37,11 @@ class Load:
                 return
             yield number
 
-    def check(self, what: str, error: int) -> None:
+    def check(self, name: str, error: int) -> None:
         """Count what was done. ValueError: it was answered with an error."""
         if error:
-            raise ValueError(f"{what}: error {error}")
-        self.done[what] += 1
+            raise ValueError(f"{name}: error {error}")
+        self.done[name] += 1
 
 
 Part = Callable[[Load, str], None]

@@ -41,7 +41,7 @@ def fetch_much(load: Load, topic: str) -> None:
     in_turn(load, requests, "fetch", error)
 
 
-def in_turn(load: Load, requests: Sequence[bytes], what: str, error: Answer) -> None:
+def in_turn(load: Load, requests: Sequence[bytes], name: str, error: Answer) -> None:
     """One connection after the other asks, each every two seconds."""
     count = max(load.connections // 4, 1)
     with group(load, count) as connections:
@@ -53,7 +53,7 @@ def in_turn(load: Load, requests: Sequence[bytes], what: str, error: Answer) -> 
                 except ConnectionError:
                     come_again(load, connections, number % count)
                     continue
-                load.check(what, error(answer))
+                load.check(name, error(answer))
                 break
 
 
@@ -65,14 +65,14 @@ def park_much(load: Load, topic: str) -> None:
         end = high_watermark(load, connections[0])
         poll = protocol.poll_request(load.full, [(0, end)], wait_ms=PARKED_MS)
         for _ in load.paced(PARKED_MS / 1000 + 0.5):
-            asked = []
+            numbers = []
             for number in range(count):
                 try:
                     connections[number].send(poll)
-                    asked.append(number)
+                    numbers.append(number)
                 except ConnectionError:
                     come_again(load, connections, number)
-            for number in asked:
+            for number in numbers:
                 try:
                     answer = connections[number].answer()
                 except ConnectionError:

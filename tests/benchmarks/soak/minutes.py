@@ -1,4 +1,4 @@
-"""What is seen of a server under load, minute by minute, and whether its memory is what it was."""
+"""Figures of a server under load, minute by minute, and whether its memory is what it was."""
 
 import statistics
 import time
@@ -43,8 +43,8 @@ def observe(load: Load, minutes: int, minute_s: float = 60.0) -> Iterator[Minute
     server = load.broker.server
     for number in range(1, minutes + 1):
         cpu_s, began, collected = server.cpu_s(), time.monotonic(), [server.rss()]
-        while (left := began + minute_s - time.monotonic()) > 0:
-            if load.stop.wait(min(left, 1)):
+        while (remaining_s := began + minute_s - time.monotonic()) > 0:
+            if load.stop.wait(min(remaining_s, 1)):
                 return
             collected.append(server.rss())
         cores = (server.cpu_s() - cpu_s) / (time.monotonic() - began)

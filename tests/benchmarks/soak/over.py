@@ -62,14 +62,14 @@ def over_mutation(load: Load, topic: str) -> None:
             connection.socket.close()
             connection = Connection(load.broker.address, ANSWER)
             continue
-        made = decoder(CreateTopicsResponse, 6)(answer, 5)[0].topics[0]
-        if made.error_code not in (0, ErrorCode.THROTTLING_QUOTA_EXCEEDED):
-            raise ValueError(f"CreateTopics: error {made.error_code}: {made.error_message}")
-        load.done["changes refused by a quota" if made.error_code else "changes"] += 1
+        result = decoder(CreateTopicsResponse, 6)(answer, 5)[0].topics[0]
+        if result.error_code not in (0, ErrorCode.THROTTLING_QUOTA_EXCEEDED):
+            raise ValueError(f"CreateTopics: error {result.error_code}: {result.error_message}")
+        load.done["changes refused by a quota" if result.error_code else "changes"] += 1
     connection.socket.close()
 
 
-def ask_on(load: Load, request: bytes, what: str) -> None:
+def ask_on(load: Load, request: bytes, name: str) -> None:
     """One request after the other; the broker is deaf to who has had too much."""
     while not load.stop.is_set():
         with connect(load.broker.address, 1 << 20) as connection:
@@ -77,7 +77,7 @@ def ask_on(load: Load, request: bytes, what: str) -> None:
             try:
                 while not load.stop.is_set():
                     connection.call(request)
-                    load.done[what] += 1
+                    load.done[name] += 1
             except ConnectionError:
                 load.done["came again"] += 1
 

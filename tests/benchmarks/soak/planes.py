@@ -65,7 +65,7 @@ def settings(connections: int, http: int) -> tuple[str, ...]:
 
 
 def limits(connections: int) -> Limits:
-    """What these settings promise."""
+    """Limits that these settings promise."""
     return Limits(
         connections=connections * 2 + 200,
         storm=connections // 2,

@@ -24,7 +24,7 @@ COMPACTED = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", "
 
 
 def values(kafka):
-    return [one.value for one in kafka.records("latest")]
+    return [record.value for record in kafka.records("latest")]
 
 
 def write(kafka, count=6):
@@ -67,9 +67,9 @@ def test_cleaner_setting_changes_take_effect_while_the_broker_runs(name, text, f
         change = AlterableConfig(name=name, config_operation=0, value=text)
         resource = AlterConfigsResource(resource_type=4, resource_name="", configs=[change])
         kafka.thread.call(partial(ask, kafka.broker, IncrementalAlterConfigsRequest([resource])))
-        found = kafka.look(lambda broker: broker.parts.cleaner.settings)
+        settings = kafka.look(lambda broker: broker.parts.cleaner.settings)
 
-    assert getattr(found, field) == value
+    assert getattr(settings, field) == value
 
 
 def test_tree_has_the_log_cleaner_and_its_threads():
@@ -87,7 +87,10 @@ def test_broker_restores_committed_offsets_from_a_compacted_offsets_topic(size):
 
         async def commit(first, last):
             for number in range(first, last):
-                at = [OffsetCommitRequestPartition(one, number) for one in range(partitions)]
+                at = [
+                    OffsetCommitRequestPartition(partition, number)
+                    for partition in range(partitions)
+                ]
                 topics = [OffsetCommitRequestTopic("orders", partitions=at)]
                 request = OffsetCommitRequest("g", topics=topics)
                 await ask(kafka.broker, request, 9)
@@ -102,7 +105,9 @@ def test_broker_restores_committed_offsets_from_a_compacted_offsets_topic(size):
 
         kafka.wait_until(lambda: is_loaded(kafka.broker))
         group = kafka.group("g")
-        assert group.offsets == {("orders", one): rounds - 1 for one in range(partitions)}
+        assert group.offsets == {
+            ("orders", partition): rounds - 1 for partition in range(partitions)
+        }
         moved, end, stored = before
         assert end > 0.9 * rounds * partitions  # the first ones made the topic
         assert stored < 3 << 20

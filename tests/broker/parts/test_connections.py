@@ -47,7 +47,7 @@ async def is_served(client: ScriptedClient) -> bool:
 
 def test_connection_bounds_are_read_from_the_settings() -> None:
     assert bounds_of(broker_config()) == ConnectionBounds()
-    given = {
+    settings = {
         **TWO,
         "max.connections": "9",
         "max.connection.creation.rate": "8",
@@ -57,7 +57,7 @@ def test_connection_bounds_are_read_from_the_settings() -> None:
         "listener.name.nowhere.max.connections": "3",
     }
 
-    assert bounds_of(broker_config(given)) == ConnectionBounds(
+    assert bounds_of(broker_config(settings)) == ConnectionBounds(
         connections=9,
         rate=8,
         per_address=7,

@@ -1,4 +1,4 @@
-"""What the parts of a started broker are given, and what a lost directory ends."""
+"""Parts of a broker when a directory is offline at the start or is lost later."""
 
 import errno
 
@@ -15,7 +15,7 @@ THREE = config_of({"log.dirs": "/a,/b,/c"})
 
 
 def state_of(broker, number: int) -> ErrorCode:
-    """What a use of that partition of the topic t is answered with."""
+    """The error of a use of that partition of the topic t."""
     try:
         broker.replicas.partition("t", number).local_log()
     except KafkaError as error:

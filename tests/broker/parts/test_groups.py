@@ -44,8 +44,8 @@ async def test_find_coordinator_is_unavailable_if_the_offsets_topic_cannot_be_cr
     async with served_broker(simulated_world(), settings) as served:
         for _ in range(2):
             answer = await served.ask(FindCoordinatorRequest(coordinator_keys=["g"]))
-            (found,) = answer.coordinators
-            assert found.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+            (coordinator,) = answer.coordinators
+            assert coordinator.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
 
     assert "topic creation rejected" in caplog.text
 
@@ -60,15 +60,15 @@ async def test_members_waiting_for_a_rebalance_are_counted_by_their_parked_reque
     """Two members join; the follower syncs before its leader does."""
     async with served_broker(simulated_world()) as served:
         await served.serve_groups(GROUP)
-        told: list[bytes] = []
+        assignments: list[bytes] = []
 
         async def member() -> None:
             async with served.connect() as client:
                 joined = await join(client)
                 if leads(joined):
                     await trio.sleep(1)
-                own = {one.member_id: b"mine" for one in joined.members}
-                told.append((await sync(client, joined, own)).assignment)
+                own = {member.member_id: b"mine" for member in joined.members}
+                assignments.append((await sync(client, joined, own)).assignment)
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(member)
@@ -78,7 +78,7 @@ async def test_members_waiting_for_a_rebalance_are_counted_by_their_parked_reque
             await trio.sleep(4.5)
             assert waiting(served) == {"SyncGroup": 1}
 
-        assert told == [b"mine", b"mine"]
+        assert assignments == [b"mine", b"mine"]
         assert waiting(served) == {}
 
 
@@ -88,11 +88,11 @@ def leads(joined: JoinGroupResponse) -> bool:
 
 def waiting(served: ServedBroker) -> dict[str, int]:
     """How many requests wait in each purgatory of the coordinator, as the tree tells it."""
-    (node,) = [one for _, one in served.broker.node.walk() if one.name == "group-coordinator"]
+    (node,) = [child for _, child in served.broker.node.walk() if child.name == "group-coordinator"]
     counts = {
-        one.name: int(one.figures()["waiting"] or 0)  # type: ignore[arg-type]
-        for _, one in node.walk()
-        if one.kind == "purgatory"
+        child.name: int(child.figures()["waiting"] or 0)  # type: ignore[arg-type]
+        for _, child in node.walk()
+        if child.kind == "purgatory"
     }
     return {name: count for name, count in counts.items() if count}
 

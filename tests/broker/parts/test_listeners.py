@@ -43,5 +43,7 @@ async def test_every_listener_serves_requests(world, autojump_clock) -> None:
         for address in broker.endpoints.values():
             async with connected(world, address) as client:
                 answer = await client.ask(ApiVersionsRequest("test", "1"), 3)
-                assert {one.api_key for one in answer.api_keys} == set(APIS.names) - TELEMETRY
+                assert {api_key.api_key for api_key in answer.api_keys} == set(
+                    APIS.names
+                ) - TELEMETRY
         assert broker.endpoint == broker.endpoints["ONE"]

@@ -14,17 +14,17 @@ async def test_partition_in_two_directories_is_served_from_the_directory_in_the_
     config = config_of({"log.dirs": "/a,/b"})
     world = await live_once(world, config, clean=True)
     where = next(path for path in ("/a", "/b") if world.directory(path).exists("t-0"))
-    known = content_of(world, f"{where}/t-0", "partition.metadata")
+    content = content_of(world, f"{where}/t-0", "partition.metadata")
     for path in {"/a", "/b"} - {where}:
         copy = world.directory(path).directory("t-0", create=True)
-        copy.create("partition.metadata").append([known])
+        copy.create("partition.metadata").append([content])
 
     async with Broker(config, world, apis=APIS) as broker:
         (stray,) = broker.logs.strays
-        found = broker.logs.directory_of(TopicPartition("t", 0))
+        directory = broker.logs.directory_of(TopicPartition("t", 0))
 
-    assert found is not None
-    assert found.path == where
+    assert directory is not None
+    assert directory.path == where
     assert not stray.startswith(f"{where}/")
 
 

@@ -52,9 +52,9 @@ async def test_age_of_a_queued_request_is_measured_by_the_clock_of_its_stamps(
 
     wait = waiting(gate.wait)
 
-    apis, made = Registry(), api_of(wait)
-    assert made is not None
-    apis.add(made)
+    apis, wait_api = Registry(), api_of(wait)
+    assert wait_api is not None
+    apis.add(wait_api)
     settings = {"log.dirs": str(tmp_path / "data"), "num.io.threads": "1"}
     async with (
         served_broker(RealWorld(SkippingClock()), settings, apis=apis) as served,

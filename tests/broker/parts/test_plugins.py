@@ -55,10 +55,12 @@ async def test_two_brokers_of_one_process_have_separate_plugins(
     from tests.plugin_host.plugins import EchoRequest, echo
 
     before = {api.key for api in APIS}
-    one, other = simulated_world("one"), simulated_world("other")
+    first_world, second_world = simulated_world("one"), simulated_world("other")
     async with (
-        served_broker(one, {"plugin.echo.prefix": "a"}, apis=APIS, plugins=[echo]) as first,
-        served_broker(other, {"plugin.echo.prefix": "b"}, apis=APIS, plugins=[echo]) as second,
+        served_broker(first_world, {"plugin.echo.prefix": "a"}, apis=APIS, plugins=[echo]) as first,
+        served_broker(
+            second_world, {"plugin.echo.prefix": "b"}, apis=APIS, plugins=[echo]
+        ) as second,
     ):
         texts = [(await served.ask(EchoRequest("!"))).text for served in (first, second)]
 

@@ -9,26 +9,26 @@ from trio_kafka.introspect.tree import Node
 async def test_producer_ids_are_consecutive_and_each_block_is_allocated_once(
     autojump_clock,
 ) -> None:
-    asked: list[float] = []
-    found: list[int] = []
+    times: list[float] = []
+    producer_ids: list[int] = []
 
     async def allocate() -> tuple[int, int]:
-        asked.append(trio.current_time())
+        times.append(trio.current_time())
         await trio.sleep(1)
-        return 1000 * len(asked), 3
+        return 1000 * len(times), 3
 
     root = Node("broker", "broker")
     ids = ProducerIds(allocate, root)
 
     async def take() -> None:
-        found.append(await ids.next_id())
+        producer_ids.append(await ids.next_id())
 
     async with trio.open_nursery() as nursery:
         for _ in range(7):
             nursery.start_soon(take)
 
-    assert sorted(found) == [1000, 1001, 1002, 2000, 2001, 2002, 3000]
-    assert asked == [0, 1, 2]
+    assert sorted(producer_ids) == [1000, 1001, 1002, 2000, 2001, 2002, 3000]
+    assert times == [0, 1, 2]
     assert root.children[0].figures() == {"next": 3001, "end": 3003, "given": 7}
 
 

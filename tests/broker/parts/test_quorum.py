@@ -24,7 +24,7 @@ BROKEN = OSError(errno.EIO, "Input/output error")
 
 async def test_start_with_voters_other_than_this_node_is_refused(world, autojump_clock) -> None:
     async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
-        one = broker.raft.store.voters.voters[0]
+        voter = broker.raft.store.voters.voters[0]
     directory = world.directory(METADATA)
     await directory.unlink(BOOTSTRAP.name)
     await write_snapshot(
@@ -32,7 +32,7 @@ async def test_start_with_voters_other_than_this_node_is_refused(world, autojump
         BOOTSTRAP,
         [],
         level=LATEST_LEVEL,
-        voters=VoterSet(1, (one, Voter(NodeId(2)))),
+        voters=VoterSet(1, (voter, Voter(NodeId(2)))),
         timestamp_ms=0,
         now_ms=0,
     )

@@ -75,7 +75,7 @@ async def test_quota_expiry_job_runs_only_after_a_quota_was_set(
 
 
 class Addresses:
-    """What limits of connections are told."""
+    """Stand-in for the limits of connections: keeps the rate of each address."""
 
     def __init__(self) -> None:
         self.rates: dict[str | None, int | None] = {}
@@ -96,8 +96,8 @@ def test_connection_rate_quota_of_a_host_name_is_ignored() -> None:
 
 
 def test_quota_change_published_during_the_initial_load_is_kept() -> None:
-    made = Quotas(lambda: 0.0, Node("n", "part"))
-    publisher = QuotaPublisher(made, Addresses())
+    quotas = Quotas(lambda: 0.0, Node("n", "part"))
+    publisher = QuotaPublisher(quotas, Addresses())
     many: dict[QuotaEntity, dict[str, float]] = {
         (("client-id", f"c{n}"),): {"producer_byte_rate": 1.0} for n in range(200)
     }
@@ -110,7 +110,7 @@ def test_quota_change_published_during_the_initial_load_is_kept() -> None:
     list(publisher.publish(delta, image))
     list(steps)
 
-    limits = dict(made.produce.accounts.limits)
+    limits = dict(quotas.produce.accounts.limits)
     assert (limits["", "c198"], limits["", "c199"], len(limits)) == (1.0, 9.0, 200)
 
 
@@ -128,8 +128,8 @@ def test_quota_change_published_during_the_initial_load_is_kept() -> None:
 def test_quota_entity_maps_to_its_user_and_client_id_level(
     names: dict[str, str | None], entity: tuple[str | None, str | None]
 ) -> None:
-    made = Quotas(lambda: 0.0, Node("n", "part"))
+    quotas = Quotas(lambda: 0.0, Node("n", "part"))
     at: QuotaEntity = tuple(sorted(names.items()))
     image = MetadataImage(quotas=ImmutableMap({at: {"consumer_byte_rate": 3.0}}))
-    list(QuotaPublisher(made, Addresses()).start(image))
-    assert dict(made.fetch.accounts.limits) == {entity: 3.0}
+    list(QuotaPublisher(quotas, Addresses()).start(image))
+    assert dict(quotas.fetch.accounts.limits) == {entity: 3.0}

@@ -12,10 +12,10 @@ async def test_listener_without_a_host_is_registered_with_the_machine_name(
     config = config_of({"listeners": "PLAINTEXT://:0"})
 
     async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
-        (told,) = broker.metadata.image.brokers[1].endpoints
-        assert told.host == await world.network.host_name()
-        assert told.port == broker.endpoint.port
-        assert broker.bootstrap == f"{told.host}:{told.port}"
+        (endpoint,) = broker.metadata.image.brokers[1].endpoints
+        assert endpoint.host == await world.network.host_name()
+        assert endpoint.port == broker.endpoint.port
+        assert broker.bootstrap == f"{endpoint.host}:{endpoint.port}"
 
 
 async def test_no_connection_is_accepted_before_the_broker_is_unfenced(

@@ -57,9 +57,9 @@ async def test_request_log_to_a_topic_can_be_enabled_while_the_broker_runs(
         await served.ask(MetadataRequest(topics=[]))
         await served.broker.request_log.drain()
 
-        lines = [json.loads(one) for one in await values(served, "trio-request-log", 0)]
+        lines = [json.loads(value) for value in await values(served, "trio-request-log", 0)]
 
-    assert [one["requestHeader"]["requestApiKeyName"] for one in lines] == ["METADATA"]
+    assert [line["requestHeader"]["requestApiKeyName"] for line in lines] == ["METADATA"]
 
 
 async def test_fetching_the_request_log_topic_is_not_logged(autojump_clock: MockClock) -> None:
@@ -79,8 +79,8 @@ async def test_fetching_the_request_log_topic_is_not_logged(autojump_clock: Mock
             await trio.sleep(1)
         await served.broker.request_log.drain()
 
-        lines = [json.loads(one) for one in await values(served, "trio-request-log", 0)]
-    assert "FETCH" not in {one["requestHeader"]["requestApiKeyName"] for one in lines}
+        lines = [json.loads(value) for value in await values(served, "trio-request-log", 0)]
+    assert "FETCH" not in {line["requestHeader"]["requestApiKeyName"] for line in lines}
     assert lines[0]["requestHeader"]["requestApiKeyName"] == "METADATA"
 
 
@@ -118,26 +118,26 @@ async def test_content_of_a_large_request_is_left_out_of_the_request_log(
 async def test_level_of_kafkas_request_logger_switches_the_request_log_on_and_off(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, level: str
 ) -> None:
-    def told() -> list[str]:
-        return [one.getMessage() for one in caplog.records if one.name == LOGGER]
+    def logged_lines() -> list[str]:
+        return [record.getMessage() for record in caplog.records if record.name == LOGGER]
 
     async with served_broker(simulated_world()) as served:
         await served.ask(MetadataRequest(topics=[]))
-        assert told() == []
+        assert logged_lines() == []
 
         changed = AlterableConfig(LOGGER, 0, level)
         resource = AlterConfigsResource(BROKER_LOGGER, "1", [changed])
         await served.ask(IncrementalAlterConfigsRequest([resource]))
         await served.ask(MetadataRequest(topics=[]))
         await served.broker.request_log.drain()
-        (line,) = [one for one in told() if "METADATA" in one]
+        (line,) = [message for message in logged_lines() if "METADATA" in message]
         assert line.startswith('Completed request:{"isForwarded":false,')
 
         set_level(LOGGER, "WARN")
         caplog.clear()
         await served.ask(MetadataRequest(topics=[]))
         await served.broker.request_log.drain()
-        assert told() == []
+        assert logged_lines() == []
         assert len(served.broker.parts.interceptors) == 0
 
 
@@ -164,7 +164,7 @@ async def test_request_log_file_set_by_a_client_is_refused_and_ignored_if_stored
         delta = MetadataDelta(served.broker.metadata.image)
         delta.config((ConfigResourceType.BROKER, "")).update(hostile)
         stored = delta.apply(served.broker.metadata.image.offset + 1, 0, 0)
-        found = served.broker.parts.settings.of(stored)
+        settings = served.broker.parts.settings.of(stored)
 
-    assert (found.trio_request_log, found.trio_request_log_file) == ("file", None)
+    assert (settings.trio_request_log, settings.trio_request_log_file) == ("file", None)
     assert "broker settings in the metadata rejected" in caplog.messages

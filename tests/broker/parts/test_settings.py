@@ -22,12 +22,14 @@ async def test_thread_limit_of_each_data_directory_follows_background_threads(
     ) as broker:
 
         def tokens() -> list[float]:
-            roots = [one.root for one in (*broker.logs.directories, broker.storage.metadata)]
-            return [one._volume.limiter.total_tokens for one in roots]  # type: ignore[attr-defined]
+            roots = [
+                directory.root for directory in (*broker.logs.directories, broker.storage.metadata)
+            ]
+            return [root._volume.limiter.total_tokens for root in roots]  # type: ignore[attr-defined]
 
         assert tokens() == [3, 3, 3]
         change = ConfigChange("background.threads", Operation.SET, "5")
-        made = await broker.controller.alter_configs({(ConfigResourceType.BROKER, ""): [change]})
-        assert set(made.values()) == {None}
+        results = await broker.controller.alter_configs({(ConfigResourceType.BROKER, ""): [change]})
+        assert set(results.values()) == {None}
         assert broker.logs.threads == 5
         assert tokens() == [5, 5, 5]

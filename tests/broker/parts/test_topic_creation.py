@@ -14,10 +14,10 @@ TAKEN = KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS)
 
 
 async def test_topic_is_auto_created_once_for_repeated_requests(autojump_clock) -> None:
-    asked: list[list[str]] = []
+    requests: list[list[str]] = []
 
     async def create(names: Sequence[str]) -> dict[str, KafkaError | None]:
-        asked.append(list(names))
+        requests.append(list(names))
         creation.want(names)
         await trio.sleep(1)
         return {name: TAKEN if name == "b" else None for name in names}
@@ -32,7 +32,7 @@ async def test_topic_is_auto_created_once_for_repeated_requests(autojump_clock) 
         await trio.sleep(5)
         nursery.cancel_scope.cancel()
 
-    assert asked == [["a", "b"], ["c"]]
+    assert requests == [["a", "b"], ["c"]]
     figures = root.children[0].figures()
     assert figures == {
         "wanted": 0,
@@ -47,10 +47,10 @@ async def test_topic_is_auto_created_once_for_repeated_requests(autojump_clock) 
 async def test_topic_creation_is_retried_on_request_after_the_controller_refused(
     autojump_clock,
 ) -> None:
-    asked: list[list[str]] = []
+    requests: list[list[str]] = []
 
     async def create(names: Sequence[str]) -> dict[str, KafkaError | None]:
-        asked.append(list(names))
+        requests.append(list(names))
         await trio.sleep(1)
         raise KafkaError(ErrorCode.NOT_CONTROLLER)
 
@@ -62,7 +62,7 @@ async def test_topic_creation_is_retried_on_request_after_the_controller_refused
             await trio.sleep(2)
         nursery.cancel_scope.cancel()
 
-    assert asked == [["a"], ["a"]]
+    assert requests == [["a"], ["a"]]
 
 
 async def test_topic_names_beyond_the_limit_of_pending_creations_are_dropped() -> None:

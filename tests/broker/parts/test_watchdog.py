@@ -56,19 +56,19 @@ async def test_blocking_plugin_is_logged_while_blocking_and_fails_afterwards(
         yield
 
     async def block() -> None:
-        await asked.wait()
+        await start_event.wait()
         late = patience()
         other.hold(lambda: blocked() or late())
         seen.extend(blocked())
 
     def blocked() -> list[logging.LogRecord]:
-        return [one for one in caplog.records if one.message == "loop blocked"]
+        return [record for record in caplog.records if record.message == "loop blocked"]
 
-    asked, seen = trio.Event(), list[logging.LogRecord]()
+    start_event, seen = trio.Event(), list[logging.LogRecord]()
     settings = {"log.dirs": str(tmp_path), "trio.watchdog.ms": str(LIMIT_MS)}
     world = RealWorld(SkippingClock())
     async with served_broker(world, settings, plugins=[sleepy]) as served:
-        asked.set()
+        start_event.set()
         hosted = served.broker.plugins.find("sleepy")
         with trio.fail_after(PATIENCE_S):
             while hosted.state is not State.FAILED:

@@ -108,7 +108,7 @@ async def create_users(client: ScriptedClient | ServedBroker) -> None:
 
 def _jmx(port: int) -> list[str]:
     """Options of a JVM that serves its beans on loopback."""
-    known = {
+    properties = {
         "host": "127.0.0.1",
         "port": port,
         "rmi.port": port,
@@ -117,7 +117,7 @@ def _jmx(port: int) -> list[str]:
     }
     return [
         "-Djava.rmi.server.hostname=127.0.0.1",
-        *(f"-Dcom.sun.management.jmxremote.{name}={value}" for name, value in known.items()),
+        *(f"-Dcom.sun.management.jmxremote.{name}={value}" for name, value in properties.items()),
     ]
 
 
@@ -131,8 +131,8 @@ def apache_kafka(directory: Path) -> Iterator[dict[str, Endpoint]]:
     allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.files={directory / _KEYS}"
     urls = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={(directory / _KEYS).as_uri()}"
 
-    def command(port: int, data: Path, given: object) -> list[str]:
-        del given
+    def command(port: int, data: Path, extra_settings: object) -> list[str]:
+        del extra_settings
         ports_of_node = [f"controller.quorum.voters=1@127.0.0.1:{ports['CONTROLLER']}"]
         listed = [f"{name}={text}" for name, text in texts.items()]
         whole = apache_kafka_command(port, data, [*ports_of_node, *listed])

@@ -39,13 +39,13 @@ def opening_cases() -> Iterator[Case]:
 
 
 def _versions() -> dict[str, tuple[Send, ...]]:
-    known = {
+    cases = {
         f"ApiVersions {version}, then a handshake": (versions(version), handshake())
         for version in range(6)
     }
     whole = request(ApiVersionsRequest("raw", "1.0"), 3)
     return {
-        **known,
+        **cases,
         "ApiVersions twice": (versions(), versions()),
         "ApiVersions 0 twice": (versions(0), versions(0)),
         "ApiVersions in an unknown version": (UNKNOWN_VERSIONS, handshake()),
@@ -109,7 +109,7 @@ def _handshakes() -> dict[str, tuple[Send, ...]]:
 
 def _strangers() -> dict[str, tuple[Send, ...]]:
     """Requests of clients that have not logged in."""
-    asked = {
+    requests = {
         "Metadata": METADATA,
         "Produce": PRODUCE,
         "SaslAuthenticate": token(RIGHT),
@@ -118,14 +118,14 @@ def _strangers() -> dict[str, tuple[Send, ...]]:
         "Metadata in an unknown version": unknown(3, 99, flexible=True),
     }
     cases: dict[str, tuple[Send, ...]] = {
-        f"{name} before a login": (sent,) for name, sent in asked.items()
+        f"{name} before a login": (sent,) for name, sent in requests.items()
     }
-    cases |= {f"{name} after ApiVersions": (versions(), sent) for name, sent in asked.items()}
+    cases |= {f"{name} after ApiVersions": (versions(), sent) for name, sent in requests.items()}
     return {
         **cases,
         **{
             f"{name} in the middle of an exchange": (handshake(), sent)
-            for name, sent in asked.items()
+            for name, sent in requests.items()
             if sent.response is not token(RIGHT).response
         },
         "SaslAuthenticate in an unknown version": (handshake(), unknown(36, 9, flexible=True)),

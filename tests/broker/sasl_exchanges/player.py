@@ -49,7 +49,7 @@ async def play(case: Case, client: ScriptedClient, now_s: int) -> list[str]:
         else:
             lines.append(f"  > {step.note or shown(step.data)}")
             began = trio.current_time()
-            data = await _asked(client, step.data)
+            data = await _send_and_receive(client, step.data)
             delay = " after the delay" if trio.current_time() - began > DELAY_S / 2 else ""
             if data is None:
                 return [*lines, f"  closed{delay}"]
@@ -63,7 +63,7 @@ async def play(case: Case, client: ScriptedClient, now_s: int) -> list[str]:
     return lines
 
 
-async def _asked(client: ScriptedClient, data: bytes) -> bytes | None:
+async def _send_and_receive(client: ScriptedClient, data: bytes) -> bytes | None:
     """Send, and return the next frame with its size; None: the connection has been closed."""
     try:
         await client.send(data)
@@ -75,7 +75,7 @@ async def _asked(client: ScriptedClient, data: bytes) -> bytes | None:
 
 
 async def _end(client: ScriptedClient) -> str:
-    """What becomes of the connection, on which nothing more is sent."""
+    """The state of the connection after nothing more is sent on it: closed or open."""
     with trio.move_on_after(_END_S):
         await client.wait_closed()
         return "closed"

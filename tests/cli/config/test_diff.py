@@ -97,7 +97,7 @@ async def test_config_diff_compares_a_file_with_a_running_broker(tmp_path, monke
     async with served_broker(RealWorld(SkippingClock()), settings) as served:
         at = served.broker.bootstrap
         assert await run(str(file), "--bootstrap", at) == 1
-        told = capsys.readouterr().out
+        output = capsys.readouterr().out
         file.write_text(f"{same}num.io.threads=8\n")
         assert await run(str(file), "--bootstrap", at, "--broker", "1") == 0
         assert capsys.readouterr().out == ""
@@ -106,7 +106,7 @@ async def test_config_diff_compares_a_file_with_a_running_broker(tmp_path, monke
         assert await run(str(file), "--running") == 0
         assert await run(str(file), "--broker", "1") == 0
 
-    assert told == (
+    assert output == (
         "num.io.threads\n"
         f"  - 4  (from {file}:5)\n"
         "  + 8  (set at its start)\n"
@@ -130,10 +130,10 @@ async def test_config_diff_with_an_unreachable_broker_ends_with_status_2(file, c
 
 
 def test_broker_id_may_be_omitted_only_in_a_cluster_of_one_broker():
-    one, other = (DescribeClusterBroker(broker_id=number) for number in (7, 8))
+    first, second = (DescribeClusterBroker(broker_id=number) for number in (7, 8))
 
-    assert _only_one("h:1", DescribeClusterResponse(brokers=[one])) == 7
+    assert _only_one("h:1", DescribeClusterResponse(brokers=[first])) == 7
     with pytest.raises(BrokerClientError, match="h:1: the cluster has 2 brokers: choose one"):
-        _only_one("h:1", DescribeClusterResponse(brokers=[one, other]))
+        _only_one("h:1", DescribeClusterResponse(brokers=[first, second]))
     with pytest.raises(BrokerClientError, match="h:1: CLUSTER_AUTHORIZATION_FAILED"):
         _only_one("h:1", DescribeClusterResponse(error_code=31))

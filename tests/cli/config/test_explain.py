@@ -47,9 +47,11 @@ def test_setting_of_brokers_and_topics_is_explained_twice(capsys):
 def test_unknown_setting_is_reported_and_the_other_settings_are_explained(capsys):
     assert main(["config", "explain", "num.oi.threads", "node.id"]) == 2
 
-    told = capsys.readouterr()
-    assert told.err == "trio-kafka: num.oi.threads: no such setting: did you mean num.io.threads?\n"
-    assert told.out.startswith("node.id, of brokers\n")
+    output = capsys.readouterr()
+    assert (
+        output.err == "trio-kafka: num.oi.threads: no such setting: did you mean num.io.threads?\n"
+    )
+    assert output.out.startswith("node.id, of brokers\n")
 
 
 def test_config_explain_reports_a_refused_configuration(capsys):

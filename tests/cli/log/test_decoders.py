@@ -66,7 +66,9 @@ def test_members_of_classic_groups_are_decoded_with_topics_and_partitions(tmp_pa
             if not piece.header.is_control:
                 result += [decode("offsets", record) for record in piece.records()]
 
-    values = [one.value for one in result if one.name == "GroupMetadata" and one.value]
+    values = [
+        decoded.value for decoded in result if decoded.name == "GroupMetadata" and decoded.value
+    ]
     [member] = next(value["members"] for value in values if value["members"])
     assert member["subscription"]["topics"] == ["gzip", "plain"]
     assert member["assignment"]["assignedPartitions"][0] == {"topic": "plain", "partitions": [0]}

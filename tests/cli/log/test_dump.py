@@ -21,7 +21,7 @@ from tests.cli.log.kit import (
     write_log,
 )
 from tests.records.kit import encode_batch
-from tests.records.test_legacy import NAMES, SETS, wanted
+from tests.records.test_legacy import NAMES, SETS, expected_lines
 from trio_kafka.cli import main
 from trio_kafka.cli.log.decoders import HIDDEN
 from trio_kafka.records.batch import Record
@@ -75,8 +75,8 @@ def test_dump_shows_the_same_content_as_kafkas_dump_tool(
     for name, pieces in kafkas.items():
         assert len(pieces) == len(ours[name]), name
         for want, result in zip(pieces, ours[name], strict=True):
-            known = without_batch(want) if result.get("last_offset") == -1 else want
-            assert same(known, result) == known, name
+            reference = without_batch(want) if result.get("last_offset") == -1 else want
+            assert same(reference, result) == reference, name
 
 
 def without_batch(producer: dict[str, Any]) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def test_messages_of_old_formats_are_dumped_and_verified(
         for row in rows
         if row["is"] == "record"
     ]
-    assert shown == wanted(name)
+    assert shown == expected_lines(name)
 
 
 def test_records_of_internal_topics_are_shown_in_words(

@@ -16,7 +16,7 @@ def check(*paths: Path) -> list[Finding]:
 
 
 def texts(*paths: Path) -> list[str]:
-    return [f"{one.level} {one.path.name}: {one.text}" for one in check(*paths)]
+    return [f"{finding.level} {finding.path.name}: {finding.text}" for finding in check(*paths)]
 
 
 @pytest.mark.parametrize("archive", [name for name in ARCHIVES if name != "log_dir_root"])
@@ -67,7 +67,7 @@ def test_single_index_file_is_checked_against_the_segment_beside_it(
     content[17] ^= 1
     index.write_bytes(content)
 
-    assert [one.path for one in check(index)] == [index] * len(check(index))
+    assert [finding.path for finding in check(index)] == [index] * len(check(index))
     assert check(index)[0].level is Level.ERROR
 
 
@@ -86,11 +86,11 @@ def test_last_segments_incomplete_index_is_an_error_only_after_a_clean_shutdown(
     log = write_log(tmp_path / "t-0", 0, three_batches())
     log.with_suffix(".index").write_bytes(pack(">II", 1, 7))
 
-    assert [one.level for one in check(tmp_path / "t-0")] == [Level.WARNING]
+    assert [finding.level for finding in check(tmp_path / "t-0")] == [Level.WARNING]
 
     (tmp_path / ".kafka_cleanshutdown").write_text("{}")
 
-    assert [one.level for one in check(tmp_path / "t-0")] == [Level.ERROR]
+    assert [finding.level for finding in check(tmp_path / "t-0")] == [Level.ERROR]
 
 
 def test_sealed_segment_without_indexes_is_a_warning(tmp_path: Path) -> None:
@@ -166,7 +166,9 @@ def test_every_damaged_snapshot_and_checkpoint_of_a_partition_is_found(tmp_path:
         path.chmod(0o600)
         path.write_bytes(b"\xff" + path.read_bytes()[1:])
 
-    assert {one.path for one in check(folder) if one.level is Level.ERROR} == set(damaged)
+    assert {finding.path for finding in check(folder) if finding.level is Level.ERROR} == set(
+        damaged
+    )
 
 
 def test_log_end_is_at_least_the_base_offset_of_the_last_segment(tmp_path: Path) -> None:

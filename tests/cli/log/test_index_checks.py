@@ -29,7 +29,7 @@ def check(
             assert isinstance(piece, Batch)
             result += list(checked.see(piece))
     result += list(checked.finish())
-    return [one.text for one in result]
+    return [finding.text for finding in result]
 
 
 def offsets(*entries: tuple[int, int]) -> bytes:
@@ -59,7 +59,7 @@ def test_offset_index_check_finds_each_damage(
     result = check(tmp_path, OffsetIndexCheck, ".index", content)
 
     assert (text is None) == (result == [])
-    assert text is None or any(text in one for one in result)
+    assert text is None or any(text in line for line in result)
 
 
 # The batches' latest times are 1011, 1013 and 1015.
@@ -83,7 +83,7 @@ def test_time_index_check_finds_each_damage(
     result = check(tmp_path, TimeIndexCheck, ".timeindex", content)
 
     assert (text is None) == (result == [])
-    assert text is None or any(text in one for one in result)
+    assert text is None or any(text in line for line in result)
 
 
 def test_number_of_findings_per_index_is_limited(tmp_path: Path) -> None:

@@ -62,14 +62,14 @@ def test_folder_without_segments_is_not_measured(tmp_path: Path) -> None:
 
 
 def test_adding_measures_sums_their_figures(tmp_path: Path) -> None:
-    one = measured(extract("txn", tmp_path) / "txn-0", records=True)
+    result = measured(extract("txn", tmp_path) / "txn-0", records=True)
     total = Measure()
-    total.add(one)
-    total.add(one)
+    total.add(result)
+    total.add(result)
 
-    assert total.records == 2 * one.records
-    assert total.content.plain == 2 * one.content.plain
-    assert (total.earliest, total.latest) == (one.earliest, one.latest)
+    assert total.records == 2 * result.records
+    assert total.content.plain == 2 * result.content.plain
+    assert (total.earliest, total.latest) == (result.earliest, result.latest)
 
 
 def test_end_offset_is_the_base_offset_of_an_empty_last_segment(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def segments(
 def check(files: list[LogFile], **options: object) -> list[Finding]:
     checked = LogCheck(topic="t", **options)  # type: ignore[arg-type]
     result = list(checked.check([(file, {}) for file in files]))
-    return [one for one in result if "builds it again" not in one.text]
+    return [finding for finding in result if "builds it again" not in finding.text]
 
 
 FIRST, SECOND, THIRD = three_batches()
@@ -65,7 +65,7 @@ def test_damaged_segment_gives_a_finding_with_its_level(
 ) -> None:
     result = check(segments(tmp_path, *contents))
 
-    assert any(text in one.text and one.level == level for one in result), result
+    assert any(text in finding.text and finding.level == level for finding in result), result
 
 
 def test_offset_gaps_are_not_findings_in_a_compacted_log(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_undecodable_records_of_an_internal_topic_are_warnings(tmp_path: Path) -
 
     result = list(checked.check([(file, {}) for file in files]))
 
-    assert {one.level for one in result} == {Level.WARNING}
+    assert {finding.level for finding in result} == {Level.WARNING}
     assert "not a record of this topic" in result[0].text
 
 
@@ -113,7 +113,7 @@ def test_leader_epochs_of_batches_are_compared_with_the_checkpoint(tmp_path: Pat
     files = segments(tmp_path, (0, three_batches(epoch=3)))
 
     def finds(epoch: int, last: int) -> list[str]:
-        return [one.text for one in check(files, epoch_at=lambda _: epoch, last_epoch=last)]
+        return [finding.text for finding in check(files, epoch_at=lambda _: epoch, last_epoch=last)]
 
     assert finds(3, 3) == []
     assert finds(1, 1) == []  # epoch 3 is not written yet
@@ -142,12 +142,12 @@ def test_batch_that_is_incomplete_while_being_written_is_read_again(
     read: Callable[..., object] = segment_checks.read_batches
     calls = []
 
-    def read_then_write(*given: object, **options: object) -> object:
-        calls.append(given)
+    def read_then_write(*arguments: object, **options: object) -> object:
+        calls.append(arguments)
         if len(calls) == 1:
             with file.path.open("ab") as out:
                 out.write(SECOND[10:] + THIRD)
-        return read(*given, **options)
+        return read(*arguments, **options)
 
     monkeypatch.setattr(segment_checks, "read_batches", read_then_write)
     checked = LogCheck(topic="t")
@@ -171,7 +171,7 @@ def test_missing_transaction_index_entry_is_not_reported_after_damage(tmp_path: 
 
     def missed(*batches: bytes) -> list[str]:
         result = check(segments(tmp_path, (0, list(batches))), compacted=True)
-        return [one.text for one in result if "has no entry" in one.text]
+        return [finding.text for finding in result if "has no entry" in finding.text]
 
     assert len(missed(begin, abort)) == 1
     assert missed(begin, b"\xff" * 70, abort) == []

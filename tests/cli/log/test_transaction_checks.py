@@ -59,8 +59,8 @@ def check(folder: Path, content: bytes | None, batches: list[bytes] = LOG) -> li
     assert index is not None
     if content is not None:
         index.path.write_bytes(content)
-    given = index if content is not None else None
-    return [one.text for one in result.check(log, given, Level.ERROR)]
+    checked_index = index if content is not None else None
+    return [finding.text for finding in result.check(log, checked_index, Level.ERROR)]
 
 
 def entry(producer: int, first: int, last: int, stable: int) -> bytes:

@@ -106,7 +106,7 @@ def test_unreadable_file_is_an_error_and_the_other_files_are_checked(tmp_path: P
 
     result = list(check_folders(BrokenDisk(), folders_of([str(tmp_path)])))
 
-    assert [one.as_text() for one in result] == [
+    assert [finding.as_text() for finding in result] == [
         f"error: {log}: Input/output error" for log in logs
     ]
 

@@ -1,4 +1,4 @@
-"""What `check` says; test_new.py runs it."""
+"""Output of `check`; test_new.py runs it."""
 
 from tests.plugin_host.plugins import echo
 from trio_kafka.cli.plugin.check import as_data, as_text
@@ -18,7 +18,7 @@ def test_checked_plugins_are_shown_with_state_problems_and_source() -> None:
         "bad: error: two (entry point bad)",
         "off: disabled (entry point off)",
     ]
-    assert [as_data(one) for one in result[1:]] == [
+    assert [as_data(checked_plugin) for checked_plugin in result[1:]] == [
         {
             "name": "bad",
             "state": "error",

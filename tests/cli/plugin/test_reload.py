@@ -1,4 +1,4 @@
-"""What `reload` says without a broker; test_new.py reloads a plugin of one."""
+"""`reload` without a broker; test_new.py reloads a plugin of one."""
 
 import pytest
 

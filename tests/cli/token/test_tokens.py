@@ -1,4 +1,4 @@
-"""What the commands of tokens share."""
+"""Helpers of the commands of tokens."""
 
 import pytest
 

@@ -45,7 +45,7 @@ def test_groups_of_one_coordinator_are_deleted_together():
     assert results.errors["bad"].group == "bad"
 
 
-def left(request):
+def answer_leave(request):
     rows = [
         MemberResponse(row.member_id, row.group_instance_id, 25 if row.member_id == "x" else 0)
         for row in request.members
@@ -54,7 +54,7 @@ def left(request):
 
 
 def test_static_members_are_removed_by_instance_id_and_others_by_member_id():
-    cluster = Cluster({LeaveGroupRequest: left})
+    cluster = Cluster({LeaveGroupRequest: answer_leave})
     static, dynamic = MemberToRemove("i"), MemberToRemove(member_id="x")
 
     results = cluster.run(remove_members_from_consumer_group("g", [static, dynamic], reason="why"))
@@ -80,7 +80,7 @@ def test_all_members_are_those_of_the_description():
         {
             ConsumerGroupDescribeRequest: lambda _request: UnsupportedError("too old"),
             DescribeGroupsRequest: lambda _request: DescribeGroupsResponse(groups=[group]),
-            LeaveGroupRequest: left,
+            LeaveGroupRequest: answer_leave,
         }
     )
 

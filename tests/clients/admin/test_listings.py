@@ -12,7 +12,7 @@ from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse
 
 
 def listed(*answers):
-    """What two brokers have, or their errors."""
+    """Listings of two brokers, or their errors."""
     left_over = list(answers)
     cluster = Cluster(
         {

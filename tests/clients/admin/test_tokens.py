@@ -43,8 +43,8 @@ def test_requests_have_the_principals_and_no_text_shows_the_hmac() -> None:
     assert requests[0] == k38.CreateDelegationTokenRequest(
         "User", "eve", [k38.CreatableRenewers("User", "a:b")], 7
     )
-    asked = [request.owners for request in requests[1:]]
-    assert asked == [None, [], [k41.DescribeDelegationTokenOwner("User", "ann")]]
+    requested_owners = [request.owners for request in requests[1:]]
+    assert requested_owners == [None, [], [k41.DescribeDelegationTokenOwner("User", "ann")]]
     assert (token.owner, token.requester, token.renewers) == ("User:eve", "", ("User:a:b",))
     assert (token.hmac, token.password) == (b"c4n4ry", "YzRuNHJ5")
     assert "c4n4ry" not in repr(token)

@@ -1,4 +1,4 @@
-"""What answers about topics say."""
+"""Descriptions of topics, as answers give them."""
 
 from tests.clients.admin.kit import Cluster
 from trio_kafka.clients.admin.topic_descriptions import describe_topics, list_topics

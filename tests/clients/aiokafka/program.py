@@ -30,7 +30,14 @@ from tests.clients.program import (
     spans,
     stopped,
 )
-from tests.clients.records import Found, Record, as_found, load_records, save_found, write_found
+from tests.clients.records import (
+    ReadRecord,
+    Record,
+    as_found,
+    load_records,
+    save_found,
+    write_found,
+)
 
 TIMEOUT_S = 30
 DEFAULT_CONFIG = 5
@@ -165,11 +172,11 @@ async def read(step: Step) -> int:
         client.assign(list(expected))
         for partition, span in expected.items():
             client.seek(partition, span.start)
-        return save_found(path(step), [found async for found in found_by(client, expected)])
+        return save_found(path(step), [record async for record in found_by(client, expected)])
 
 
 async def subscribe(step: Step) -> int:
-    """What is processed is committed; what a rebalance refuses, another member processes again."""
+    """Process and commit records; another member processes again what a rebalance refuses."""
     client = AIOKafkaConsumer(
         bootstrap_servers=step["bootstrap"],
         group_id=step["group"],
@@ -215,30 +222,32 @@ class Listener(ConsumerRebalanceListener):  # type: ignore[misc]
 
 
 async def found_by(
-    client: AIOKafkaConsumer, wanted: dict[TopicPartition, Span]
-) -> AsyncIterator[Found]:
-    left = sum(span.end - span.start for span in wanted.values())
-    while left:
+    client: AIOKafkaConsumer, expected: dict[TopicPartition, Span]
+) -> AsyncIterator[ReadRecord]:
+    remaining = sum(span.end - span.start for span in expected.values())
+    while remaining:
         batches = await client.getmany(timeout_ms=1000 * TIMEOUT_S)
         if not batches:
-            raise StepError(-1, f"nothing came in {TIMEOUT_S} s; {left} records are to be read")
+            raise StepError(
+                -1, f"nothing came in {TIMEOUT_S} s; {remaining} records are to be read"
+            )
         for partition, messages in batches.items():
             for message in messages:
-                if message.offset < wanted[partition].end:
-                    left -= 1
+                if message.offset < expected[partition].end:
+                    remaining -= 1
                     yield as_found(message)
 
 
 async def offsets(step: Step) -> list[int | None]:
-    asked, result = TopicPartition(step["topic"], step["partition"]), []
+    partition, result = TopicPartition(step["topic"], step["partition"]), []
     async with consumer(step) as client:
         for time in step["times"]:
             if time == "earliest":
-                result.append((await client.beginning_offsets([asked]))[asked])
+                result.append((await client.beginning_offsets([partition]))[partition])
             elif time == "latest":
-                result.append((await client.end_offsets([asked]))[asked])
+                result.append((await client.end_offsets([partition]))[partition])
             else:
-                answer = (await client.offsets_for_times({asked: time}))[asked]
+                answer = (await client.offsets_for_times({partition: time}))[partition]
                 result.append(None if answer is None else answer.offset)
     return result
 

@@ -38,7 +38,7 @@ from tests.clients.program import (
     spans,
     stopped,
 )
-from tests.clients.records import Found, Record, load_records, save_found, write_found
+from tests.clients.records import ReadRecord, Record, load_records, save_found, write_found
 
 TIMEOUT_S = 30
 
@@ -113,8 +113,8 @@ def resource(step: Step, **more: Any) -> ConfigResource:
 
 
 def describe_configs(step: Step) -> dict[str, Any]:
-    client, asked = admin(step), resource(step)
-    result = outcome(client.describe_configs([asked])[asked])
+    client, config_resource = admin(step), resource(step)
+    result = outcome(client.describe_configs([config_resource])[config_resource])
     return {name: [entry.value, entry.source != 5] for name, entry in result.items()}
 
 
@@ -127,8 +127,8 @@ def alter_configs(step: Step) -> None:
         ConfigEntry(name, None, incremental_operation=AlterConfigOpType.DELETE)
         for name in step["delete"]
     ]
-    client, asked = admin(step), resource(step, incremental_configs=entries)
-    outcome(client.incremental_alter_configs([asked])[asked])
+    client, config_resource = admin(step), resource(step, incremental_configs=entries)
+    outcome(client.incremental_alter_configs([config_resource])[config_resource])
 
 
 def produce(step: Step) -> list[int]:
@@ -162,11 +162,11 @@ def produce(step: Step) -> list[int]:
             timestamp=record.timestamp or 0,
             headers=list(record.headers) or None,
         )
-    left = client.flush(TIMEOUT_S)
+    remaining = client.flush(TIMEOUT_S)
     if refused:
         raise as_step_error(refused[0])
-    if left:
-        raise StepError(-1, f"{left} records are still on their way")
+    if remaining:
+        raise StepError(-1, f"{remaining} records are still on their way")
     return [offsets[n] for n in range(len(records))]
 
 
@@ -183,7 +183,7 @@ def read(step: Step) -> int:
 
 
 def subscribe(step: Step) -> int:
-    """What is processed is committed; what a rebalance refuses, another member processes again."""
+    """Process and commit records; another member processes again what a rebalance refuses."""
     how: dict[str, object] = {"group_protocol": "consumer"}
     if is_classic(step):
         how = {
@@ -219,21 +219,23 @@ def subscribe(step: Step) -> int:
     return count
 
 
-def found_by(consumer: Consumer, wanted: dict[int, Span]) -> Iterator[Found]:
-    left = sum(span.end - span.start for span in wanted.values())
-    while left:
-        messages = consumer.consume(min(left, 10_000), timeout=TIMEOUT_S)
+def found_by(consumer: Consumer, expected: dict[int, Span]) -> Iterator[ReadRecord]:
+    remaining = sum(span.end - span.start for span in expected.values())
+    while remaining:
+        messages = consumer.consume(min(remaining, 10_000), timeout=TIMEOUT_S)
         if not messages:
-            raise StepError(-1, f"nothing came in {TIMEOUT_S} s; {left} records are to be read")
+            raise StepError(
+                -1, f"nothing came in {TIMEOUT_S} s; {remaining} records are to be read"
+            )
         for message in messages:
             if message.error():
                 raise as_step_error(message.error())
-            if message.offset() < wanted[message.partition()].end:
-                left -= 1
+            if message.offset() < expected[message.partition()].end:
+                remaining -= 1
                 yield as_found(message)
 
 
-def as_found(message: Message) -> Found:
+def as_found(message: Message) -> ReadRecord:
     record = Record(
         partition=message.partition(),
         timestamp=message.timestamp()[1],
@@ -241,7 +243,7 @@ def as_found(message: Message) -> Found:
         value=message.value(),
         headers=tuple(message.headers() or ()),
     )
-    return Found(offset=message.offset(), record=record)
+    return ReadRecord(offset=message.offset(), record=record)
 
 
 def offsets(step: Step) -> list[int | None]:

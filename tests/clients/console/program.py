@@ -18,7 +18,7 @@ from typing import Any
 from tests.clients.build import APACHE_KAFKA, clients_cache, jar_directory
 from tests.clients.kafka_tools.jvm import Done, ask_tool
 from tests.clients.program import Step, StepError, path, serve, spans
-from tests.clients.records import Found, Record, load_records, save_found
+from tests.clients.records import ReadRecord, Record, load_records, save_found
 
 TIMEOUT_S = 100
 # A JVM that is asked once: nothing in it gets hot.
@@ -37,7 +37,7 @@ CODES = {
 
 
 def run(name: str, *arguments: str, stdin: str = "") -> str:
-    """What a tool prints. StepError if it failed, or told of an error."""
+    """Run a tool and return its output. StepError if it failed, or printed an error."""
     alone = "Console" in name  # it reads standard input, or waits for records at its end
     done = ask_alone(name, *arguments, stdin=stdin) if alone else ask_tool(name, *arguments)
     codes = [code for name, code in CODES.items() if name in done.errors + done.printed[:100_000]]
@@ -93,9 +93,9 @@ def archives() -> Path:
 
     They are good for the very jars that they were made with; those of older ones are removed.
     """
-    made = jar_directory("tools") / ".complete"
+    marker = jar_directory("tools") / ".complete"
     home = clients_cache() / "console"
-    current = home / f"{made.stat().st_mtime_ns:x}"
+    current = home / f"{marker.stat().st_mtime_ns:x}"
     current.mkdir(parents=True, exist_ok=True)
     for other in home.iterdir():
         if other != current:
@@ -222,7 +222,7 @@ def read(step: Step) -> int:
     return save_found(path(step), found_by(step))
 
 
-def found_by(step: Step) -> Iterator[Found]:
+def found_by(step: Step) -> Iterator[ReadRecord]:
     shown = dict.fromkeys(("timestamp", "offset", "headers", "key", "value"), "true")
     formatter = {f"print.{name}": value for name, value in shown.items()}
     formatter |= {"key.separator": FIELD_END, "line.separator": LINE_END, "null.literal": NULL}
@@ -248,7 +248,7 @@ def found_by(step: Step) -> Iterator[Found]:
                 value=content(value),
                 headers=tuple(header(pair) for pair in headers.split(",") if ":" in pair),
             )
-            yield Found(offset=int(offset.removeprefix("Offset:")), record=record)
+            yield ReadRecord(offset=int(offset.removeprefix("Offset:")), record=record)
 
 
 def content(text: str) -> bytes | None:
@@ -262,22 +262,22 @@ def header(pair: str) -> tuple[str, bytes]:
 
 def offsets(step: Step) -> list[int | None]:
     named = {"max_timestamp": "max-timestamp"}
-    asked = f"{step['topic']}:{step['partition']}"
+    partition = f"{step['topic']}:{step['partition']}"
     result: list[int | None] = []
     for time in step["times"]:
         printed = tool(
             step,
             "GetOffsetShell",
-            *("--topic-partitions", asked, "--time", str(named.get(time, time))),
+            *("--topic-partitions", partition, "--time", str(named.get(time, time))),
         )
         # One that is unknown is not printed.
-        told = re.findall(rf"^{re.escape(asked)}:(\d+)$", printed, re.MULTILINE)
-        result.append(int(told[0]) if told else None)
+        matches = re.findall(rf"^{re.escape(partition)}:(\d+)$", printed, re.MULTILINE)
+        result.append(int(matches[0]) if matches else None)
     return result
 
 
 if __name__ == "__main__":
-    known = (
+    steps = (
         create_topic,
         create_partitions,
         delete_topic,
@@ -290,4 +290,4 @@ if __name__ == "__main__":
         read,
         offsets,
     )
-    serve({step.__name__: step for step in known})
+    serve({step.__name__: step for step in steps})

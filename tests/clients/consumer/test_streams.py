@@ -127,7 +127,7 @@ async def test_exception_of_a_task_ends_all_tasks_and_is_raised(sim):
 
 @simulate(seeds=1)
 async def test_stream_that_is_left_before_its_first_records_are_processed_commits_its_start(sim):
-    """What was handed out is read again by the next owner; what was processed is not."""
+    """The next owner reads again what was handed out, but not what was processed."""
     await sim.kafka.create_topic("t", 2)
     async with producer_of(sim) as producer:
         for number in range(12):

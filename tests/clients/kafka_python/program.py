@@ -21,7 +21,7 @@ from tests.clients.program import (
     spans,
     stopped,
 )
-from tests.clients.records import Found, as_found, load_records, save_found, write_found
+from tests.clients.records import ReadRecord, as_found, load_records, save_found, write_found
 
 TIMEOUT_S = 30
 NAMED = {
@@ -105,10 +105,10 @@ def alter_configs(admin: KafkaAdminClient, step: Step) -> None:
 
 
 def offsets(admin: KafkaAdminClient, step: Step) -> list[int | None]:
-    asked, result = TopicPartition(step["topic"], step["partition"]), []
+    partition, result = TopicPartition(step["topic"], step["partition"]), []
     for time in step["times"]:
         spec = NAMED.get(time, time)
-        result.append(admin.list_partition_offsets({asked: spec})[asked].offset)
+        result.append(admin.list_partition_offsets({partition: spec})[partition].offset)
     return [None if offset == -1 else offset for offset in result]
 
 
@@ -155,7 +155,7 @@ def read(step: Step) -> int:
 
 
 def subscribe(step: Step) -> int:
-    """What is processed is committed; what a rebalance refuses, another member processes again."""
+    """Process and commit records; another member processes again what a rebalance refuses."""
     consumer = KafkaConsumer(
         bootstrap_servers=step["bootstrap"],
         group_id=step["group"],
@@ -183,16 +183,18 @@ def subscribe(step: Step) -> int:
     return count
 
 
-def found_by(consumer: KafkaConsumer, wanted: dict[TopicPartition, Span]) -> Iterator[Found]:
-    left = sum(span.end - span.start for span in wanted.values())
-    while left:
+def found_by(consumer: KafkaConsumer, expected: dict[TopicPartition, Span]) -> Iterator[ReadRecord]:
+    remaining = sum(span.end - span.start for span in expected.values())
+    while remaining:
         batches = consumer.poll(timeout_ms=1000 * TIMEOUT_S)
         if not batches:
-            raise StepError(-1, f"nothing came in {TIMEOUT_S} s; {left} records are to be read")
+            raise StepError(
+                -1, f"nothing came in {TIMEOUT_S} s; {remaining} records are to be read"
+            )
         for partition, messages in batches.items():
             for message in messages:
-                if message.offset < wanted[partition].end:
-                    left -= 1
+                if message.offset < expected[partition].end:
+                    remaining -= 1
                     yield as_found(message)
 
 

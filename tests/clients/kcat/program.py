@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.clients.program import Step, StepError, path, serve, spans
-from tests.clients.records import Found, Record, load_records, save_found
+from tests.clients.records import ReadRecord, Record, load_records, save_found
 
 TIMEOUT_S = 60
 # Between records and behind keys: what no record here has in it.
@@ -21,7 +21,7 @@ CODES = {"Broker: Message size too large": 10, "Broker: Unknown topic or partiti
 
 
 def kcat(step: Step, *arguments: str, stdin: bytes = b"") -> bytes:
-    """What it prints. StepError if it failed."""
+    """Run kcat and return its output. StepError if it failed."""
     done = subprocess.run(
         ["kcat", "-b", step["bootstrap"], *arguments],
         input=stdin,
@@ -70,7 +70,7 @@ def read(step: Step) -> int:
     return save_found(path(step), found_by(step))
 
 
-def found_by(step: Step) -> Iterator[Found]:
+def found_by(step: Step) -> Iterator[ReadRecord]:
     """kcat prints sizes before the bytes, so that these may be any; -1 is the size of a null."""
     for span in spans(step):
         printed = kcat(
@@ -95,7 +95,7 @@ def found_by(step: Step) -> Iterator[Found]:
                 value=contents[1],
                 headers=tuple(header(pair) for pair in headers.split(",") if pair),
             )
-            yield Found(offset=int(offset), record=record)
+            yield ReadRecord(offset=int(offset), record=record)
 
 
 def header(pair: str) -> tuple[str, bytes]:
@@ -107,8 +107,8 @@ def offsets(step: Step) -> list[int | None]:
     named = {"earliest": -2, "latest": -1}
     result: list[int | None] = []
     for time in step["times"]:
-        asked = f"{step['topic']}:{step['partition']}:{named.get(time, time)}"
-        printed = kcat(step, "-Q", "-t", asked).decode()
+        query = f"{step['topic']}:{step['partition']}:{named.get(time, time)}"
+        printed = kcat(step, "-Q", "-t", query).decode()
         [offset] = re.findall(r"offset (-?\d+)", printed)
         result.append(None if offset == "-1" else int(offset))
     return result
@@ -128,5 +128,5 @@ def describe_topic(step: Step) -> list[list[Any]]:
 
 
 if __name__ == "__main__":
-    known = (produce, read, offsets, list_topics, describe_topic)
-    serve({step.__name__: step for step in known})
+    steps = (produce, read, offsets, list_topics, describe_topic)
+    serve({step.__name__: step for step in steps})

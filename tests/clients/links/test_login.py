@@ -26,11 +26,11 @@ def jwt(lifetime_s: float) -> str:
 
 
 async def test_password_is_the_same_for_all_connections(autojump_clock: MockClock) -> None:
-    known = Credentials(mechanism="PLAIN", username="ann", password="secret")
+    credentials = Credentials(mechanism="PLAIN", username="ann", password="secret")
 
-    login = ClientLogin(simulated_world(), known)
+    login = ClientLogin(simulated_world(), credentials)
 
-    assert await login.credentials() is known
+    assert await login.credentials() is credentials
     assert login.figures() == {}
 
 

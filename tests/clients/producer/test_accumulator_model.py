@@ -35,7 +35,7 @@ lengths = st.sampled_from([6, 20, 36, 80, 86, 150])
 
 @dataclass
 class ModelBatch:
-    """What a batch must hold. number: in the order of the partition's batches."""
+    """Expected content of a batch. number: in the order of the partition's batches."""
 
     number: int
     created: float

@@ -13,9 +13,9 @@ from trio_kafka.records.compression import Codec
 
 def batch(partition: int, count: int) -> ProducerBatch:
     place = TopicPartition("t", partition)
-    made = ProducerBatch(place=place, order=(1,), created=0.0, expires=9.0)
-    made.add_many([b"v"] * count, None, 1, 20 * count)
-    return made
+    result = ProducerBatch(place=place, order=(1,), created=0.0, expires=9.0)
+    result.add_many([b"v"] * count, None, 1, 20 * count)
+    return result
 
 
 def too_large() -> Failed:

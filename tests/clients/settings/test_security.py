@@ -22,12 +22,12 @@ BASE = {"bootstrap.servers": "h:1", "security.protocol": "sasl_plaintext"}
 def test_mechanism_and_login_line_are_the_credentials(mechanism: str, line: str) -> None:
     settings = admin_settings({**BASE, "sasl.mechanism": mechanism, "sasl.jaas.config": line})
 
-    known = credentials(settings)
+    login = credentials(settings)
 
-    assert isinstance(known, Credentials)
-    assert (known.mechanism, known.username) == (mechanism.upper(), "ann")
-    assert known.password == "s3cret"
-    assert "s3cret" not in repr(known)
+    assert isinstance(login, Credentials)
+    assert (login.mechanism, login.username) == (mechanism.upper(), "ann")
+    assert login.password == "s3cret"
+    assert "s3cret" not in repr(login)
 
 
 def test_settings_of_a_token_are_where_it_comes_from() -> None:
@@ -44,12 +44,12 @@ def test_settings_of_a_token_are_where_it_comes_from() -> None:
         }
     )
 
-    known = credentials(settings)
+    login = credentials(settings)
 
-    assert isinstance(known, TokenLogin)
-    assert known.source == TokenEndpoint(url=url, client_id="me", client_secret="s3cret")
-    assert known.renewal.factor == 0.5
-    assert "s3cret" not in f"{known!r}{settings!r}"
+    assert isinstance(login, TokenLogin)
+    assert login.source == TokenEndpoint(url=url, client_id="me", client_secret="s3cret")
+    assert login.renewal.factor == 0.5
+    assert "s3cret" not in f"{login!r}{settings!r}"
 
 
 def test_a_client_without_sasl_has_no_credentials() -> None:

@@ -1,4 +1,4 @@
-"""What the clients of a run were told, and the rules that only clients can break.
+"""Answers that the clients of a run got, and the rules that only clients can break.
 
 The rules of the broker's own simulation are `trio_kafka.testing.checkers`; these are about `sent`,
 about groups that skip nothing, and about commits, automatic ones too.
@@ -23,14 +23,14 @@ Bytes = bytes | None
 class FoundCommit:
     """A committed offset as the coordinator returned it. place: in the history, at the answer.
 
-    known: offsets that some member had asked to commit by then.
+    requested_offsets: offsets that some member had asked to commit by then.
     """
 
     group: str
     at: TopicPartition
     offset: int
     place: int
-    known: frozenset[int]
+    requested_offsets: frozenset[int]
 
 
 @define(eq=False)
@@ -39,8 +39,8 @@ class Ledger:
 
     unsent: values of which a client has said that they are not stored. unclear: that they may be.
     leaving: as unclear, of producers that were closed meanwhile. processed: by group and
-    place, the offsets with the place in the history. asked: offsets of commits by members that
-    commit explicitly.
+    place, the offsets with the place in the history. requested_offsets: offsets of commits by
+    members that commit explicitly.
     """
 
     history: History
@@ -52,7 +52,9 @@ class Ledger:
     processed: dict[str, dict[TopicPartition, dict[int, int]]] = field(
         factory=lambda: defaultdict(lambda: defaultdict(dict))
     )
-    asked: dict[tuple[str, TopicPartition], set[int]] = field(factory=lambda: defaultdict(set))
+    requested_offsets: dict[tuple[str, TopicPartition], set[int]] = field(
+        factory=lambda: defaultdict(set)
+    )
     commits: list[FoundCommit] = field(factory=list)
 
     def process(self, group: str, record: ConsumerRecord[Bytes, Bytes]) -> None:
@@ -64,8 +66,8 @@ class Ledger:
         """Note committed offsets that the coordinator has returned."""
         for at, offset in offsets.items():
             if offset is not None:
-                known = frozenset(self.asked[group, at])
-                result = FoundCommit(group, at, offset.offset, self.history.mark(), known)
+                commit_offsets = frozenset(self.requested_offsets[group, at])
+                result = FoundCommit(group, at, offset.offset, self.history.mark(), commit_offsets)
                 self.commits.append(result)
 
     def check_promises(self, raw: Values) -> None:
@@ -77,8 +79,8 @@ class Ledger:
             for value in self.unclear
             if value not in self.bytes_sent
         ]
-        known = self.unsent | self.unclear | self.leaving | self.acknowledged
-        problems += [f"{value!r} is stored and unknown" for value in stored - known if value]
+        known_values = self.unsent | self.unclear | self.leaving | self.acknowledged
+        problems += [f"{value!r} is stored and unknown" for value in stored - known_values if value]
         assert not problems, problems[:5]
 
     def check_group(self, group: str, log: Values) -> None:
@@ -109,9 +111,9 @@ class Ledger:
     def check_commits_were_asked_for(self, group: str) -> None:
         """Check that each committed offset is one that a member of the group asked to commit."""
         strange = [
-            found
-            for found in self.commits
-            if found.group == group and found.offset not in found.known
+            commit
+            for commit in self.commits
+            if commit.group == group and commit.offset not in commit.requested_offsets
         ]
         assert not strange, strange[:5]
 

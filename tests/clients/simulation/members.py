@@ -164,9 +164,9 @@ class Member:
         reader = f"{self.name}/{self._assignments.get(at, 0)}"
         if at in self._new:
             self._new.discard(at)
-            known = {0, *self.ledger.asked[GROUP, at]}
-            known |= {c.offset for c in self.ledger.commits if (c.group, c.at) == (GROUP, at)}
-            start = max(offset for offset in known if offset <= record.offset)
+            starts = {0, *self.ledger.requested_offsets[GROUP, at]}
+            starts |= {c.offset for c in self.ledger.commits if (c.group, c.at) == (GROUP, at)}
+            start = max(offset for offset in starts if offset <= record.offset)
             if not self.plan.commits_by_itself:
                 self.sim.history.positioned(reader, at.topic, at.partition, offset=start)
         self.sim.history.read(
@@ -184,7 +184,7 @@ class Member:
         for at in partitions:
             position = consumer.positions[at].position
             if position is not None:
-                self.ledger.asked[GROUP, at].add(position.offset)
+                self.ledger.requested_offsets[GROUP, at].add(position.offset)
 
     async def tolerantly(self, call: Awaitable[None]) -> None:
         begin = trio.current_time()

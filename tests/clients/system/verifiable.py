@@ -66,11 +66,11 @@ class Program:
             self._changed.notify_all()
 
     def wait_until(
-        self, holds: Callable[[], bool], what: str, timeout_s: float = TIMEOUT_S
+        self, holds: Callable[[], bool], description: str, timeout_s: float = TIMEOUT_S
     ) -> None:
         """Wait until a condition holds; it is looked at after each event of any process."""
         with self._changed:
-            assert self._changed.wait_for(holds, timeout_s), f"{what}: {self.events[-5:]}"
+            assert self._changed.wait_for(holds, timeout_s), f"{description}: {self.events[-5:]}"
 
     def all(self, name: str) -> list[Event]:
         """Return the events of a name."""

@@ -20,7 +20,7 @@ from tests.clients.program import (
     spans,
     stopped,
 )
-from tests.clients.records import Found, Record, load_records, save_found, write_found
+from tests.clients.records import ReadRecord, Record, load_records, save_found, write_found
 from trio_kafka.clients import (
     Consumer,
     ConsumerRecord,
@@ -80,7 +80,7 @@ def consumer_of(step: Step, **more: object) -> AbstractAsyncContextManager[Consu
     return open_consumer({"bootstrap.servers": step["bootstrap"], **named})
 
 
-def as_found(record: ConsumerRecord[Bytes, Bytes]) -> Found:
+def as_found(record: ConsumerRecord[Bytes, Bytes]) -> ReadRecord:
     content = Record(
         partition=record.partition,
         timestamp=record.timestamp_ms,
@@ -88,7 +88,7 @@ def as_found(record: ConsumerRecord[Bytes, Bytes]) -> Found:
         value=record.value,
         headers=tuple(record.headers),
     )
-    return Found(offset=record.offset, record=content)
+    return ReadRecord(offset=record.offset, record=content)
 
 
 async def read(step: Step) -> int:
@@ -112,7 +112,7 @@ async def read(step: Step) -> int:
 
 
 async def subscribe(step: Step) -> int:
-    """What is processed is committed; what a rebalance refuses, another member processes again."""
+    """Process and commit records; another member processes again what a rebalance refuses."""
     config: dict[str, object] = {"group_protocol": "consumer"}
     if is_classic(step):
         config = {

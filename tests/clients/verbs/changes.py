@@ -126,5 +126,5 @@ def look(bootstrap: str, row: Row, name: str) -> Any:
         topic.pop("id", None)
     if row.look.endswith(" list"):
         (rows,) = answer.values()
-        return [one for one in rows if re.search(rf"\b{name}\b", json.dumps(one))]
+        return [entry for entry in rows if re.search(rf"\b{name}\b", json.dumps(entry))]
     return json.loads(json.dumps(answer).replace(name, "NAME"))

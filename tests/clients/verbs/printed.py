@@ -16,7 +16,7 @@ def table(text: str) -> Iterator[dict[str, str]]:
     heads: list[tuple[str, int]] = []
     for line in text.splitlines():
         if line.startswith(("GROUP ", "ID ")):
-            heads = [(found[0], found.start()) for found in re.finditer(r"\S+(?: \(ID\))?", line)]
+            heads = [(head[0], head.start()) for head in re.finditer(r"\S+(?: \(ID\))?", line)]
         elif not line:
             heads = []
         elif heads:

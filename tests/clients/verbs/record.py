@@ -1,4 +1,4 @@
-"""What Kafka's tools print of Apache Kafka 4.4 after the scenario, recorded for the short tests.
+"""Output of Kafka's tools about Apache Kafka 4.4 after the scenario, for the short tests.
 
 `python -m tests.clients.verbs.record` records it anew.
 """

@@ -349,8 +349,8 @@ def our_records(lines: Any) -> set[tuple[str, ...]]:
 
 
 SHOWN: Final = " ".join(
-    f"--formatter-property print.{what}=true"
-    for what in ("timestamp", "partition", "offset", "key")
+    f"--formatter-property print.{field}=true"
+    for field in ("timestamp", "partition", "offset", "key")
 )
 ROWS: Final = [
     Row(

@@ -1,4 +1,4 @@
-"""What a cluster holds when verbs and Kafka's tools are asked about it; made by the verbs alone."""
+"""Contents of a cluster that verbs and Kafka's tools describe; made by the verbs alone."""
 
 import io
 import sys
@@ -129,13 +129,13 @@ async def _clients(bootstrap: str) -> AsyncIterator[None]:
     # Longer than the tests, which an abort by the coordinator would change.
     transactional = {"transactional.id": "open", "transaction.timeout.ms": 900_000}
     async with (
-        open_consumer(classic) as one,
-        open_consumer({**modern, "group.instance.id": "static"}) as other,
+        open_consumer(classic) as classic_consumer,
+        open_consumer({**modern, "group.instance.id": "static"}) as modern_consumer,
         open_producer({**transactional, "bootstrap.servers": bootstrap}) as producer,
     ):
-        one.subscribe(["orders"])
-        other.subscribe(["orders", "audit"])
-        for consumer in (one, other):
+        classic_consumer.subscribe(["orders"])
+        modern_consumer.subscribe(["orders", "audit"])
+        for consumer in (classic_consumer, modern_consumer):
             with trio.fail_after(_JOIN_S):
                 while not consumer.assignment:
                     await consumer.poll(0.1)

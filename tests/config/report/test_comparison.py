@@ -17,9 +17,9 @@ def side(*arguments):
 
 
 def test_differences_are_sorted_by_name_and_show_the_source_of_each_value():
-    one, other = side("num.partitions=5", "broker.rack=a"), side("num.partitions=6")
+    first, second = side("num.partitions=5", "broker.rack=a"), side("num.partitions=6")
 
-    assert list(differences(one, other)) == [
+    assert list(differences(first, second)) == [
         (
             "broker.rack",
             Entry(value="a", shown="a", source="from -c"),
@@ -38,11 +38,11 @@ def test_an_explicit_default_value_is_no_difference():
 
 
 def test_secrets_are_compared_and_hidden():
-    one, other = side("ssl.key.password=x"), side("ssl.key.password=y")
+    first, second = side("ssl.key.password=x"), side("ssl.key.password=y")
 
-    [(name, before, after)] = differences(one, other)
+    [(name, before, after)] = differences(first, second)
     assert (name, before.shown, after.shown) == ("ssl.key.password", "(hidden)", "(hidden)")
-    assert list(differences(one, side("ssl.key.password=x"))) == []
+    assert list(differences(first, side("ssl.key.password=x"))) == []
 
 
 def test_provider_variables_are_compared_by_value_and_shown_as_written():
@@ -55,10 +55,12 @@ def test_provider_variables_are_compared_by_value_and_shown_as_written():
 
 
 def test_settings_of_plugins_and_listeners_are_compared_and_hidden():
-    one = side("plugin.a.b=", "listener.name.x.ssl.key.password=y")
+    entries = side("plugin.a.b=", "listener.name.x.ssl.key.password=y")
 
-    found = [(name, before.shown, after.shown) for name, before, after in differences(one, side())]
-    assert found == [
+    rows = [
+        (name, before.shown, after.shown) for name, before, after in differences(entries, side())
+    ]
+    assert rows == [
         ("listener.name.x.ssl.key.password", "(hidden)", "(not set)"),
         ("plugin.a.b", "(hidden)", "(not set)"),
     ]
@@ -78,8 +80,8 @@ def test_secrets_of_a_running_broker_are_reported_as_not_comparable():
             ("ssl.keystore.key", None, "the default", True),
         ]
     )
-    one = {name: entry for name, entry in side("ssl.key.password=x").items() if name in broker}
+    entries = {name: entry for name, entry in side("ssl.key.password=x").items() if name in broker}
 
-    assert [name for name, _, _ in differences(one, broker)] == ["num.partitions"]
-    assert not_comparable(one, broker) == ["ssl.key.password"]
-    assert not_comparable(one, side()) == []
+    assert [name for name, _, _ in differences(entries, broker)] == ["num.partitions"]
+    assert not_comparable(entries, broker) == ["ssl.key.password"]
+    assert not_comparable(entries, side()) == []

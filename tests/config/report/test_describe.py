@@ -17,7 +17,7 @@ from trio_kafka.config.values import Kind
 RECORDED = json.loads((Path(__file__).parents[1] / "data" / "describe-topic-rows.json").read_text())
 
 
-def one(rows):
+def only_row(rows):
     (row,) = rows
     return row
 
@@ -27,7 +27,7 @@ def test_the_described_rows_of_a_topic_equal_the_rows_recorded_from_kafka():
 
     rows = describe_topic({"retention.ms": "1000000", "min.insync.replicas": "1"}, broker)
 
-    found = [
+    described = [
         {
             "name": row.name,
             "value": row.value,
@@ -39,7 +39,7 @@ def test_the_described_rows_of_a_topic_equal_the_rows_recorded_from_kafka():
         }
         for row in sorted(rows, key=lambda row: row.name)
     ]
-    assert found == RECORDED
+    assert described == RECORDED
 
 
 def test_synonyms_are_listed_in_the_order_of_their_sources():
@@ -49,7 +49,7 @@ def test_synonyms_are_listed_in_the_order_of_their_sources():
         dynamic_default={"log.segment.bytes": "1048579"},
     )
 
-    row = one(describe_topic({"segment.bytes": "1048580"}, broker, ["segment.bytes"]))
+    row = only_row(describe_topic({"segment.bytes": "1048580"}, broker, ["segment.bytes"]))
 
     assert (row.value, row.source) == ("1048580", Source.TOPIC)
     assert row.synonyms == (
@@ -77,7 +77,7 @@ def test_synonyms_are_listed_in_the_order_of_their_sources():
     ],
 )
 def test_the_described_value_comes_from_the_source_of_highest_precedence(layers, value, source):
-    row = one(describe_topic({}, Layers(config=broker_config(), **layers), ["segment.bytes"]))
+    row = only_row(describe_topic({}, Layers(config=broker_config(), **layers), ["segment.bytes"]))
 
     assert (row.value, row.source) == (value, source)
 
@@ -85,7 +85,7 @@ def test_the_described_value_comes_from_the_source_of_highest_precedence(layers,
 def test_a_value_converted_from_another_unit_has_no_synonyms():
     broker = Layers(config=broker_config({"log.retention.hours": "2"}))
 
-    row = one(describe_topic({}, broker, ["retention.ms"]))
+    row = only_row(describe_topic({}, broker, ["retention.ms"]))
 
     assert (row.value, row.source, row.synonyms) == ("7200000", Source.DEFAULT, ())
 
@@ -93,7 +93,7 @@ def test_a_value_converted_from_another_unit_has_no_synonyms():
 def test_the_synonyms_of_a_setting_are_listed_after_its_own_name():
     broker = Layers(config=broker_config({"log.retention.ms": "5", "log.retention.hours": "2"}))
 
-    row = one(describe_broker(broker, ["log.retention.ms"]))
+    row = only_row(describe_broker(broker, ["log.retention.ms"]))
 
     assert row.synonyms == (
         Synonym(name="log.retention.ms", value="5", source=Source.STATIC_BROKER),
@@ -113,7 +113,7 @@ def test_the_row_of_a_broker_setting_says_whether_the_setting_is_read_only():
 
 
 def test_defaults_of_an_embedded_node_have_the_default_source():
-    row = one(describe_broker(Layers(config=broker_config()), ["node.id"]))
+    row = only_row(describe_broker(Layers(config=broker_config()), ["node.id"]))
 
     assert (row.value, row.source) == ("1", Source.DEFAULT)
     assert row.synonyms == (Synonym(name="node.id", value="1", source=Source.DEFAULT),)
@@ -124,10 +124,10 @@ def test_internal_settings_are_described_only_when_they_were_given():
         return {row.name for row in rows}
 
     plain = Layers(config=broker_config())
-    given = Layers(config=broker_config({"unstable.api.versions.enable": "true"}))
+    configured = Layers(config=broker_config({"unstable.api.versions.enable": "true"}))
 
     assert "unstable.api.versions.enable" not in names(describe_broker(plain))
-    assert "unstable.api.versions.enable" in names(describe_broker(given))
+    assert "unstable.api.versions.enable" in names(describe_broker(configured))
     assert "internal.segment.bytes" not in names(describe_topic({}, plain))
     assert "internal.segment.bytes" in names(describe_topic({"internal.segment.bytes": "9"}, plain))
 
@@ -140,7 +140,7 @@ def test_unknown_setting_names_have_no_row():
 def test_the_broker_default_resource_describes_only_settings_that_were_set_for_all_brokers():
     broker = Layers(config=broker_config(), dynamic_default={"min.insync.replicas": "1"})
 
-    row = one(describe_broker_defaults(broker))
+    row = only_row(describe_broker_defaults(broker))
 
     assert (row.name, row.value, row.source) == ("min.insync.replicas", "1", Source(3))
     assert row.synonyms == (Synonym(name="min.insync.replicas", value="1", source=Source(3)),)
@@ -173,7 +173,7 @@ def test_replication_throttle_rates_are_described_only_when_they_were_set():
     changed = Layers(config=broker_config(), dynamic={name: "7"})
 
     assert describe_broker(plain, [name]) == []
-    row = one(describe_broker(changed, [name]))
+    row = only_row(describe_broker(changed, [name]))
     assert (row.value, row.source, row.read_only) == ("7", Source.DYNAMIC_BROKER, False)
 
 
@@ -184,7 +184,7 @@ def test_the_broker_default_resource_shows_no_values_of_one_broker():
         dynamic_default={"num.io.threads": "11"},
     )
 
-    row = one(describe_broker_defaults(broker))
+    row = only_row(describe_broker_defaults(broker))
 
     assert (row.value, row.source) == ("11", Source.DYNAMIC_DEFAULT_BROKER)
     assert row.synonyms == (
@@ -195,12 +195,12 @@ def test_the_broker_default_resource_shows_no_values_of_one_broker():
 def test_an_invalid_dynamic_value_is_described_as_not_set():
     broker = Layers(config=broker_config(), dynamic={"num.io.threads": "x", "of.another": "y"})
 
-    assert one(describe_broker(broker, ["num.io.threads"])).value == "8"
+    assert only_row(describe_broker(broker, ["num.io.threads"])).value == "8"
     assert describe_topic({}, broker)
 
 
 def test_a_setting_requested_twice_has_one_row():
-    assert one(describe_broker(Layers(config=broker_config()), ["node.id", "node.id"]))
+    assert only_row(describe_broker(Layers(config=broker_config()), ["node.id", "node.id"]))
 
 
 def test_a_broker_describes_all_settings_of_kafka_and_of_trio_kafka():
@@ -226,5 +226,5 @@ def test_a_broker_describes_all_settings_of_kafka_and_of_trio_kafka():
 def test_authorizer_settings_are_described_only_when_they_were_set():
     broker = Layers(config=broker_config({"super.users": "User:a"}))
 
-    assert one(describe_broker(broker, ["super.users"])).value == "User:a"
+    assert only_row(describe_broker(broker, ["super.users"])).value == "User:a"
     assert describe_broker(broker, ["allow.everyone.if.no.acl.found"]) == []

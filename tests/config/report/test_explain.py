@@ -22,12 +22,12 @@ def layers(*arguments):
     return Layers(config=load(options(arguments), outside=Machine()).config)
 
 
-def told(name, *arguments):
+def explanation_of(name, *arguments):
     return dict(explain_broker(name, layers(*arguments)))
 
 
 def test_the_explanation_of_a_setting_has_all_its_fields():
-    assert told("log.retention.ms", "log.retention.ms=5") == {
+    assert explanation_of("log.retention.ms", "log.retention.ms=5") == {
         "what": "Retention time of records; -1: unlimited.",
         "type": "long, in ms",
         "default": UNSET,
@@ -79,40 +79,40 @@ def test_the_explanation_of_a_setting_has_all_its_fields():
     ],
 )
 def test_each_field_of_an_explanation_has_the_expected_text(name, label, text):
-    assert told(name)[label] == text
+    assert explanation_of(name)[label] == text
 
 
 def test_an_explanation_hides_secrets_and_shows_provider_variables_as_written():
-    assert told("ssl.key.password", "ssl.key.password=x")["value"] == HIDDEN
-    assert told("ssl.key.password")["value"] == UNSET
-    found = told("broker.rack", "config.providers=env", "broker.rack=${env:RACK}")
-    assert found["value"] == "${env:RACK}"
-    assert "secret" not in str(found)
+    assert explanation_of("ssl.key.password", "ssl.key.password=x")["value"] == HIDDEN
+    assert explanation_of("ssl.key.password")["value"] == UNSET
+    explanation = explanation_of("broker.rack", "config.providers=env", "broker.rack=${env:RACK}")
+    assert explanation["value"] == "${env:RACK}"
+    assert "secret" not in str(explanation)
 
 
 @together(every_setting())
 def test_every_broker_setting_can_be_explained(name):
-    found = told(name)
+    explanation = explanation_of(name)
 
-    assert found.keys() >= {"what", "type", "default", "value", "changed", "support"}
-    assert all(found.values())
+    assert explanation.keys() >= {"what", "type", "default", "value", "changed", "support"}
+    assert all(explanation.values())
     assert shown_value(name, layers())
 
 
 @together(TOPIC_SETTINGS)
 def test_every_topic_setting_can_be_explained(name):
-    found = dict(explain_topic(name, layers()))
+    explanation = dict(explain_topic(name, layers()))
 
-    assert all(found.values())
-    assert found["changed"] == "while the broker runs, for one topic"
+    assert all(explanation.values())
+    assert explanation["changed"] == "while the broker runs, for one topic"
 
 
 def test_an_explained_topic_setting_shows_the_value_of_the_broker():
-    found = dict(explain_topic("retention.ms", layers("log.retention.hours=1")))
+    explanation = dict(explain_topic("retention.ms", layers("log.retention.hours=1")))
 
-    assert found["value"] == "3600000"
-    assert found["support"] == "is supported"
-    assert found["broker"] == (
+    assert explanation["value"] == "3600000"
+    assert explanation["support"] == "is supported"
+    assert explanation["broker"] == (
         "its default is that of log.retention.ms, log.retention.minutes, log.retention.hours"
     )
     assert dict(explain_topic("local.retention.ms", layers()))["support"].startswith(
@@ -122,4 +122,4 @@ def test_an_explained_topic_setting_shows_the_value_of_the_broker():
 
 def test_explaining_an_unknown_setting_raises_key_error():
     with pytest.raises(KeyError):
-        told("nothing")
+        explanation_of("nothing")

@@ -16,7 +16,10 @@ class Machine:
 
 
 def findings(text, *arguments):
-    return [str(one) for one in lint([parse_properties(text, "f"), options(arguments)], Machine())]
+    return [
+        str(finding)
+        for finding in lint([parse_properties(text, "f"), options(arguments)], Machine())
+    ]
 
 
 def test_a_valid_configuration_has_no_findings():
@@ -82,11 +85,11 @@ def test_contradictions_are_reported_only_when_each_value_is_valid():
 
 
 def test_findings_do_not_contain_values_from_a_provider():
-    found = findings("config.providers=env\nnum.partitions=${env:SECRET}\nbroker.rack=${env:NO}")
-    assert found == ["f:3: error: broker.rack: ${env:NO}: no value was found"]
+    lines = findings("config.providers=env\nnum.partitions=${env:SECRET}\nbroker.rack=${env:NO}")
+    assert lines == ["f:3: error: broker.rack: ${env:NO}: no value was found"]
 
-    found = findings("config.providers=env\nnum.partitions=${env:SECRET}")
-    assert found == ["f:2: error: num.partitions: the value of ${env:SECRET} is not valid"]
+    lines = findings("config.providers=env\nnum.partitions=${env:SECRET}")
+    assert lines == ["f:2: error: num.partitions: the value of ${env:SECRET} is not valid"]
 
 
 def test_a_provider_variable_is_checked_by_its_value():
@@ -99,7 +102,7 @@ def test_a_provider_variable_is_checked_by_its_value():
 def test_a_setting_repeated_in_a_file_is_a_warning():
     pairs = list(iterate_properties("a=1\nb=2\na=1\na=3", "f"))
 
-    assert [str(one) for one in repeated(pairs)] == [
+    assert [str(finding) for finding in repeated(pairs)] == [
         "f:1: warning: a is given again at f:4",
         "f:3: warning: a is given again at f:4",
     ]
@@ -129,7 +132,7 @@ def test_lint_reports_an_error_exactly_when_loading_is_refused(text):
     else:
         refused = False
 
-    assert any(one.level is Level.ERROR for one in lint([layer], Machine())) == refused
+    assert any(finding.level is Level.ERROR for finding in lint([layer], Machine())) == refused
 
 
 def test_a_setting_of_a_listener_that_does_not_exist_is_a_warning_with_its_line():

@@ -36,11 +36,11 @@ def test_every_broker_and_topic_setting_of_kafka_has_one_row():
 
 def test_every_other_setting_of_kafka_is_named_on_the_page():
     names = {name for section in OTHER_NAMES.values() for name in section}
-    told = [name for others in OTHERS for name in others.names]
+    listed_names = [name for others in OTHERS for name in others.names]
 
     assert {name for others in OTHERS for name in others.names} == names
     for others in OTHERS:
         assert list(others.names) == sorted(set(others.names))
         _, _, text = document().partition(f"\n## {others.title}: ")
         assert [name for name in others.names if f"`{name}`" not in text] == []
-    assert told
+    assert listed_names

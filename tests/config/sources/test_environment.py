@@ -26,15 +26,15 @@ def test_one_two_or_three_underscores_mean_a_dot_an_underscore_or_a_hyphen(varia
 def test_each_setting_is_read_from_its_environment_variable(name, text):
     variable = "KAFKA_" + name.upper().replace(".", "_")
 
-    found, warnings = environment({variable: text})
+    settings, warnings = environment({variable: text})
 
-    assert found[name].text == text
-    assert found[name].where == f"environment {variable}"
+    assert settings[name].text == text
+    assert settings[name].where == f"environment {variable}"
     assert warnings == ()
 
 
 def test_variables_with_listener_plugin_and_provider_prefixes_are_settings():
-    found, _ = environment(
+    settings, _ = environment(
         {
             "KAFKA_LISTENER_NAME_INSIDE_SSL_KEY_PASSWORD": "1",
             "KAFKA_PLUGIN_MASK_KEY": "2",
@@ -43,7 +43,7 @@ def test_variables_with_listener_plugin_and_provider_prefixes_are_settings():
         }
     )
 
-    assert {name: value.text for name, value in found.items()} == {
+    assert {name: value.text for name, value in settings.items()} == {
         "listener.name.inside.ssl.key.password": "1",
         "plugin.mask.key": "2",
         "config.providers.file.param.allowed.paths": "3",
@@ -58,9 +58,9 @@ def test_variables_of_kafka_scripts_and_other_programs_are_ignored():
 
 
 def test_a_misspelled_variable_is_refused_and_an_unknown_variable_is_a_warning():
-    found, warnings = environment({"KAFKA_BOOTSTRAP_SERVERS": "secret:1"})
+    settings, warnings = environment({"KAFKA_BOOTSTRAP_SERVERS": "secret:1"})
 
-    assert found == {}
+    assert settings == {}
     assert warnings == (
         "environment KAFKA_BOOTSTRAP_SERVERS: bootstrap.servers is not a setting, and is ignored",
     )
@@ -86,6 +86,6 @@ def test_variables_set_by_an_orchestrator_are_ignored_with_warnings():
         "KAFKA_SERVICE_PORT_PLAINTEXT": "9092",
     }
 
-    found, warnings = environment(variables)
+    settings, warnings = environment(variables)
 
-    assert (found, len(warnings)) == ({}, 4)
+    assert (settings, len(warnings)) == ({}, 4)

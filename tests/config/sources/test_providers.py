@@ -39,19 +39,21 @@ MACHINE = Outside(
 )
 
 
-def resolved(text, machine=MACHINE, **given):
+def resolved(text, machine=MACHINE, **more_settings):
     settings = {"broker.rack": text}
-    settings |= {name.replace("__", "."): value for name, value in given.items()}
+    settings |= {name.replace("__", "."): value for name, value in more_settings.items()}
     return resolve({name: SettingText(value, "f") for name, value in settings.items()}, machine)
 
 
-def rack(text, **given):
-    return resolved(text, **{"config__providers": "env,file,directory", **given})["broker.rack"]
+def rack(text, **more_settings):
+    return resolved(text, **{"config__providers": "env,file,directory", **more_settings})[
+        "broker.rack"
+    ]
 
 
-def refusal(text, **given):
+def refusal(text, **more_settings):
     with pytest.raises(ConfigError) as caught:
-        rack(text, **given)
+        rack(text, **more_settings)
     return str(caught.value)
 
 
@@ -71,14 +73,14 @@ def refusal(text, **given):
     ],
 )
 def test_a_variable_is_replaced_by_the_value_of_its_provider(text, value):
-    found = rack(text)
+    setting = rack(text)
 
-    assert found.text == value
-    assert found.written == (text if "${env:" in text or "/etc" in text else None)
+    assert setting.text == value
+    assert setting.written == (text if "${env:" in text or "/etc" in text else None)
 
 
 def test_providers_can_be_given_by_class_names_of_kafka():
-    found = resolved(
+    settings = resolved(
         "${secrets:/etc/keys/app.properties:rack} ${e:RACK} ${d:/etc/keys:rack}",
         config__providers="secrets,e,d",
         config__providers__secrets__class=f"{JAVA}.FileConfigProvider",
@@ -86,7 +88,7 @@ def test_providers_can_be_given_by_class_names_of_kafka():
         config__providers__d__class=f"{JAVA}.DirectoryConfigProvider",
     )
 
-    assert found["broker.rack"].text == "there here b"
+    assert settings["broker.rack"].text == "there here b"
 
 
 def test_variables_stay_as_written_without_config_providers():
@@ -117,12 +119,12 @@ def test_a_failed_variable_lookup_is_refused_with_the_name_of_its_setting(text, 
     [("RACK", True), ("R.*", True), ("RAC", False), ("ACK", False), (".*", True)],
 )
 def test_only_environment_variables_that_match_the_allowlist_pattern_are_read(pattern, allowed):
-    given = {"config__providers__env__param__allowlist__pattern": pattern}
+    more_settings = {"config__providers__env__param__allowlist__pattern": pattern}
 
     if allowed:
-        assert rack("${env:RACK}", **given).text == "here"
+        assert rack("${env:RACK}", **more_settings).text == "here"
     else:
-        assert "no value was found" in refusal("${env:RACK}", **given)
+        assert "no value was found" in refusal("${env:RACK}", **more_settings)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +142,7 @@ def test_only_environment_variables_that_match_the_allowlist_pattern_are_read(pa
 )
 def test_only_files_below_the_allowed_paths_are_read(roots, path, allowed):
     machine = Outside(files={**MACHINE.files, "keys/app.properties": "rack=x", "/x": ""})
-    given = {
+    more_settings = {
         "config__providers": "file",
         "config__providers__file__param__allowed__paths": roots,
         "machine": machine if roots != "/" else Rooted(files=MACHINE.files),
@@ -148,10 +150,10 @@ def test_only_files_below_the_allowed_paths_are_read(roots, path, allowed):
     text = f"${{file:{path}:rack}}"
 
     if allowed:
-        assert resolved(text, **given)["broker.rack"].text == "there"
+        assert resolved(text, **more_settings)["broker.rack"].text == "there"
     else:
         with pytest.raises(ConfigError, match=r"the path is not below allowed\.paths"):
-            resolved(text, **given)
+            resolved(text, **more_settings)
 
 
 class Rooted(Outside):
@@ -160,7 +162,7 @@ class Rooted(Outside):
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("more_settings", "message"),
     [
         (
             {"config__providers": "vault"},
@@ -204,8 +206,8 @@ class Rooted(Outside):
         ),
     ],
 )
-def test_a_provider_with_an_invalid_class_or_parameter_is_refused(given, message):
-    assert refusal("x", **given) == message
+def test_a_provider_with_an_invalid_class_or_parameter_is_refused(more_settings, message):
+    assert refusal("x", **more_settings) == message
 
 
 def test_config_providers_are_refused_outside_of_operator_settings():

@@ -26,9 +26,9 @@ enable = false
 def test_nested_toml_tables_become_dotted_setting_names():
     with pytest.raises(ConfigError):
         parse_toml("log.dir = 1\nlog.dir.x = 2", "f.toml")
-    found = parse_toml(EXAMPLE, "f.toml")
+    settings = parse_toml(EXAMPLE, "f.toml")
 
-    assert {name: value.text for name, value in found.items()} == {
+    assert {name: value.text for name, value in settings.items()} == {
         "listeners": "PLAINTEXT://:9092,INSIDE://[::1]:9093",
         "log.retention.hours": "2",
         "config.providers": "env",
@@ -38,7 +38,7 @@ def test_nested_toml_tables_become_dotted_setting_names():
         "log.segment.bytes": "1048576",
         "auto.create.topics.enable": "false",
     }
-    assert {value.where for value in found.values()} == {"f.toml"}
+    assert {value.where for value in settings.values()} == {"f.toml"}
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ def test_damage_changes_only_the_checksum_of_each_batch() -> None:
 
     result = damaged_batches(whole)
 
-    assert sum(one != other for one, other in zip(whole, result, strict=True)) == 2
+    assert sum(byte != other for byte, other in zip(whole, result, strict=True)) == 2
     headers = list(iterate_headers(memoryview(result)))
     assert len(headers) == 2
     for position, header in headers:
@@ -58,4 +58,4 @@ def test_each_byte_of_a_damaged_response_is_inverted() -> None:
 
     body = damaged_response(response, 4).body
 
-    assert bytes(255 - one for one in body) == to_bytes(response, 4)
+    assert bytes(255 - byte for byte in body) == to_bytes(response, 4)

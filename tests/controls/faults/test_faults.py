@@ -63,23 +63,27 @@ async def test_route_without_a_rule_is_the_original_handler_object(
 
         def handlers() -> list[Any]:
             return [
-                group.routes[code_of(one.key, one.last)].handler for group in groups for one in apis
+                group.routes[code_of(entry.key, entry.last)].handler
+                for group in groups
+                for entry in apis
             ]
 
-        own = [apis.get(one.key).handler for _ in groups for one in apis]
+        own = [apis.get(entry.key).handler for _ in groups for entry in apis]
         before = handlers()
         faults = Faults(served.broker)
-        assert all(one is plain for one, plain in zip(handlers(), own, strict=True))
-        assert all(one is plain for one, plain in zip(before, own, strict=True))
+        assert all(handler is plain for handler, plain in zip(handlers(), own, strict=True))
+        assert all(handler is plain for handler, plain in zip(before, own, strict=True))
 
         with faults.add(FaultRule(api="Produce", error=ERROR)):
-            assert sum(one is not plain for one, plain in zip(handlers(), own, strict=True)) == len(
-                groups
-            )
+            assert sum(
+                handler is not plain for handler, plain in zip(handlers(), own, strict=True)
+            ) == len(groups)
             with faults.add(FaultRule(error=ERROR)):
-                assert all(one is not plain for one, plain in zip(handlers(), own, strict=True))
+                assert all(
+                    handler is not plain for handler, plain in zip(handlers(), own, strict=True)
+                )
 
-        assert all(one is plain for one, plain in zip(handlers(), own, strict=True))
+        assert all(handler is plain for handler, plain in zip(handlers(), own, strict=True))
         assert len(served.broker.parts.interceptors) == 0
 
 
@@ -292,7 +296,7 @@ def test_rules_with_random_triggers_behave_like_the_model(
                 for after, every, times, code in triggers
             ]
             result = await codes(harness, count)
-            return result, [(one.seen, one.hits) for one in added]
+            return result, [(fault.seen, fault.hits) for fault in added]
 
     hits = [0] * len(triggers)
     expected = []
@@ -309,7 +313,7 @@ def test_rules_with_random_triggers_behave_like_the_model(
                 hits[number] += 1
         expected.append(0 if outcome is None else int(outcome))
 
-    assert run_simulated(main) == (expected, [(count, one) for one in hits])
+    assert run_simulated(main) == (expected, [(count, hit) for hit in hits])
 
 
 # --- handles

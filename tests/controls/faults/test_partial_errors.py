@@ -45,12 +45,12 @@ def errors(version: int = 0, **about: Any) -> PartialErrors:
     return PartialErrors(parts=PARTS, version=version, code=MOVED, text="why", decides=decides)
 
 
-def offsets(wanted: set[tuple[str, int]]) -> ListOffsetsRequest:
-    names = sorted({name for name, _ in wanted})
+def offsets(partitions: set[tuple[str, int]]) -> ListOffsetsRequest:
+    names = sorted({name for name, _ in partitions})
     return ListOffsetsRequest(
         topics=[
             ListOffsetsTopic(
-                name, [ListOffsetsPartition(n) for one, n in sorted(wanted) if one == name]
+                name, [ListOffsetsPartition(n) for topic, n in sorted(partitions) if topic == name]
             )
             for name in names
         ]
@@ -58,7 +58,7 @@ def offsets(wanted: set[tuple[str, int]]) -> ListOffsetsRequest:
 
 
 def answer(request: ListOffsetsRequest) -> ListOffsetsResponse:
-    """What a broker answers, with the partition's number as offset."""
+    """The answer of a broker, with the partition's number as offset."""
     return ListOffsetsResponse(
         throttle_time_ms=3,
         topics=[
@@ -84,14 +84,14 @@ def rows(response: ListOffsetsResponse) -> list[tuple[str, int, int, int]]:
     ]
 
 
-asked = st.sets(st.tuples(st.sampled_from("abc"), st.integers(0, 3)), min_size=1)
+partition_sets = st.sets(st.tuples(st.sampled_from("abc"), st.integers(0, 3)), min_size=1)
 
 
-@given(asked=asked, failing=asked)
+@given(partitions=partition_sets, failing=partition_sets)
 def test_each_partition_is_answered_once_in_request_order(
-    asked: set[tuple[str, int]], failing: set[tuple[str, int]]
+    partitions: set[tuple[str, int]], failing: set[tuple[str, int]]
 ) -> None:
-    request = offsets(asked)
+    request = offsets(partitions)
 
     def fails(names: Names) -> bool:
         return (names.topic, names.partition) in failing
@@ -104,7 +104,7 @@ def test_each_partition_is_answered_once_in_request_order(
 
     assert rows(response) == [
         (name, n, MOVED, -1) if (name, n) in failing else (name, n, 0, n)
-        for name, n in sorted(asked)
+        for name, n in sorted(partitions)
     ]
     assert response.throttle_time_ms == 3
 
@@ -157,9 +157,9 @@ def test_error_is_set_in_the_outermost_part_that_the_rule_matches() -> None:
 def test_error_part_of_a_partition_number_has_the_error_message() -> None:
     request = DescribeProducersRequest([TopicRequest("t", [4])])
 
-    made = errors(topic="t").response(request, DescribeProducersResponse)
+    response = errors(topic="t").response(request, DescribeProducersResponse)
 
-    (part,) = made.topics[0].partitions
+    (part,) = response.topics[0].partitions
     assert (part.partition_index, part.error_code, part.error_message) == (4, MOVED, "why")
 
 

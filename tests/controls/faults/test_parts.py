@@ -145,7 +145,7 @@ def produce(*topics: tuple[str, list[int]]) -> ProduceRequest:
             [Names(topic="e", partition=7)],
         ),
     ],
-    ids=lambda one: type(one).__name__,
+    ids=lambda message: type(message).__name__,
 )
 def test_parts_of_a_message_have_its_topics_partitions_and_groups(
     message: Any, names: list[Names]
@@ -170,13 +170,13 @@ def test_request_splits_into_kept_parts_and_all_other_parts(
     def keep(names: Names) -> bool:
         return (names.topic, names.partition) in kept
 
-    one, rest = PARTS.only(request, keep), PARTS.only(request, lambda names: not keep(names))
+    selected, rest = PARTS.only(request, keep), PARTS.only(request, lambda names: not keep(names))
 
     assert list(PARTS.below(request)) == everything, "the request is unchanged"
-    result = [] if one is None else list(PARTS.below(one))
+    result = [] if selected is None else list(PARTS.below(selected))
     assert result == list(filter(keep, everything))
-    left = [] if rest is None else list(PARTS.below(rest))
-    assert left == [names for names in everything if not keep(names)]
+    others = [] if rest is None else list(PARTS.below(rest))
+    assert others == [names for names in everything if not keep(names)]
 
 
 def test_api_name_is_kafkas_name() -> None:

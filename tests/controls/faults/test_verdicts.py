@@ -1,4 +1,4 @@
-"""What each verdict does to the response, and what the log then holds, on a whole broker."""
+"""Effects of each verdict on the response and on the log, on a whole broker."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -71,9 +71,9 @@ async def faulty(*topics: str) -> AsyncIterator[tuple[ServedBroker, Faults]]:
 
 
 async def values(served: ServedBroker, topic: str, partition: int = 0) -> list[bytes | None]:
-    asked = fetch_request(topic, 0, 0)
-    partitions = partitions_of(await served.ask(asked, BY_NAME))
-    return next(values_of(one) for one in partitions if one.partition_index == partition)
+    request = fetch_request(topic, 0, 0)
+    partitions = partitions_of(await served.ask(request, BY_NAME))
+    return next(values_of(row) for row in partitions if row.partition_index == partition)
 
 
 async def test_produce_with_one_failing_partition_appends_only_to_the_others(
@@ -192,7 +192,9 @@ async def test_incremental_fetch_without_the_failing_partition_gets_its_error(
         for answer in failed:
             (row,) = partitions_of(answer)
             assert (row.partition_index, row.error_code) == (1, MOVED)
-        assert [values_of(one) for one in partitions_of(read) if one.records] == [[b"a"]]
+        assert [values_of(partition) for partition in partitions_of(read) if partition.records] == [
+            [b"a"]
+        ]
         assert fault.hits == 2
 
 
@@ -245,7 +247,7 @@ async def test_metadata_response_has_the_error_only_for_the_failing_topic_or_par
         with faults.add(FaultRule(api="Metadata", topic="bad", error=unavailable)):
             by_topic = await served.ask(MetadataRequest(topics=None))
         with faults.add(FaultRule(api="Metadata", topic="bad", partition=1, error=unavailable)):
-            named = [MetadataRequestTopic(name=one) for one in ("bad", "good")]
+            named = [MetadataRequestTopic(name=name) for name in ("bad", "good")]
             by_partition = await served.ask(MetadataRequest(topics=named))
 
         assert {topic.name: topic.error_code for topic in by_topic.topics} == {
@@ -394,9 +396,9 @@ async def test_a_dropped_request_is_neither_served_nor_answered(
         assert await values(served, "t") == [b"kept"]
 
 
-@pytest.mark.parametrize(("when", "left"), [("before", []), ("after", [b"a"])])
+@pytest.mark.parametrize(("when", "expected"), [("before", []), ("after", [b"a"])])
 async def test_disconnect_rule_closes_the_connection_before_or_after_the_append(
-    autojump_clock: MockClock, when: Any, left: list[bytes]
+    autojump_clock: MockClock, when: Any, expected: list[bytes]
 ) -> None:
     async with faulty("t") as (served, faults), served.connect() as other:
         faults.add(FaultRule(api="Produce", disconnect=when))
@@ -404,7 +406,7 @@ async def test_disconnect_rule_closes_the_connection_before_or_after_the_append(
         with pytest.raises((EOFError, ConnectionError)):
             await produce(other, "t", batch(b"a"))
 
-        assert await values(served, "t") == left
+        assert await values(served, "t") == expected
 
 
 async def test_delayed_request_delays_later_requests_of_its_connection_only(

@@ -34,11 +34,11 @@ def test_requests_of_the_test_kit_are_selected_only_by_its_client_id() -> None:
 
 
 def test_request_is_selected_if_a_single_part_meets_all_conditions() -> None:
-    one = recorded(
+    request = recorded(
         "c", Names(topic="a", partition=0, group="g"), Names(topic="b", partition=1, group="g")
     )
 
-    assert Selection(topic="a", partition=0, group="g").takes(one)
-    assert not Selection(topic="a", partition=1).takes(one)
-    assert Selection(partition=1).takes(one)
-    assert one.topics == ["a", "b"]
+    assert Selection(topic="a", partition=0, group="g").takes(request)
+    assert not Selection(topic="a", partition=1).takes(request)
+    assert Selection(partition=1).takes(request)
+    assert request.topics == ["a", "b"]

@@ -10,7 +10,7 @@ from trio_kafka.scheduling.chunked_work import step
 
 
 @pytest.mark.parametrize(
-    ("states", "types", "wanted"),
+    ("states", "types", "expected"),
     [
         ((), (), True),
         (["stable"], (), True),
@@ -22,9 +22,9 @@ from trio_kafka.scheduling.chunked_work import step
     ],
 )
 def test_groups_are_filtered_by_state_and_type(
-    states: list[str], types: list[str], wanted: bool
+    states: list[str], types: list[str], expected: bool
 ) -> None:
-    assert GroupFilter(states, types).wants("Stable", "classic") is wanted
+    assert GroupFilter(states, types).wants("Stable", "classic") is expected
 
 
 def test_listed_groups_have_protocol_type_state_and_group_type() -> None:

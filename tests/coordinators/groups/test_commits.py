@@ -32,7 +32,7 @@ def driver() -> MachineDriver[Groups]:
     return MachineDriver(lambda: Groups(simple=simple))
 
 
-def one(
+def topic_offsets(
     offset: int,
     partition: int = 0,
     *,
@@ -44,8 +44,8 @@ def one(
 
 
 def store(groups: MachineDriver[Groups], topics: list[TopicOffsets], group_id: str = "g") -> None:
-    asked = Commit(group_id=group_id, topics=topics)
-    codes = groups.ask(lambda machine, ticket, now: commit(asked, machine, ticket, now))
+    request = Commit(group_id=group_id, topics=topics)
+    codes = groups.ask(lambda machine, ticket, now: commit(request, machine, ticket, now))
     assert not any(codes)
 
 
@@ -73,7 +73,7 @@ T0 = TopicPartitions("t", ZERO_TOPIC_ID, [0])
 def test_committed_offset_is_fetched() -> None:
     groups = driver()
 
-    store(groups, one(7, topic_id=ID))
+    store(groups, topic_offsets(7, topic_id=ID))
 
     assert ask(groups, T0) == [FetchedTopic("t", ZERO_TOPIC_ID, [FetchedOffset(0, 7, 3, "m")])]
     assert groups.records == [
@@ -85,9 +85,9 @@ def test_committed_offset_is_fetched() -> None:
 
 def test_commit_with_a_retention_is_stored_in_record_version_1() -> None:
     groups = driver()
-    asked = Commit(group_id="g", version=2, retention_ms=500, topics=one(7))
+    request = Commit(group_id="g", version=2, retention_ms=500, topics=topic_offsets(7))
 
-    groups.ask(lambda machine, ticket, now: commit(asked, machine, ticket, now))
+    groups.ask(lambda machine, ticket, now: commit(request, machine, ticket, now))
 
     [record] = groups.records
     assert (record.version, record.value.expire_timestamp) == (1, 1_000_500)
@@ -95,9 +95,9 @@ def test_commit_with_a_retention_is_stored_in_record_version_1() -> None:
 
 def test_too_large_retention_is_stored_as_the_largest_timestamp() -> None:
     groups = driver()
-    asked = Commit(group_id="g", version=2, retention_ms=(1 << 63) - 1, topics=one(7))
+    request = Commit(group_id="g", version=2, retention_ms=(1 << 63) - 1, topics=topic_offsets(7))
 
-    groups.ask(lambda machine, ticket, now: commit(asked, machine, ticket, now))
+    groups.ask(lambda machine, ticket, now: commit(request, machine, ticket, now))
 
     assert groups.records[0].value.expire_timestamp == (1 << 63) - 1
 
@@ -117,9 +117,9 @@ def test_too_large_metadata_are_refused_for_their_partition_only() -> None:
             ],
         )
     ]
-    asked = Commit(group_id="g", topics=topics)
+    request = Commit(group_id="g", topics=topics)
 
-    codes = groups.ask(lambda machine, ticket, now: commit(asked, machine, ticket, now))
+    codes = groups.ask(lambda machine, ticket, now: commit(request, machine, ticket, now))
 
     large = ErrorCode.OFFSET_METADATA_TOO_LARGE
     assert codes == [large, 0, large, 0, 0]
@@ -132,11 +132,13 @@ def test_too_large_metadata_are_refused_for_their_partition_only() -> None:
 )
 def test_commit_of_a_member_of_an_unknown_group_is_refused(version: int, code: ErrorCode) -> None:
     for epoch in (0, 1):
-        asked = Commit(group_id="g", member_id="a", epoch=epoch, version=version, topics=one(7))
+        request = Commit(
+            group_id="g", member_id="a", epoch=epoch, version=version, topics=topic_offsets(7)
+        )
 
         with pytest.raises(KafkaError) as error:
             driver().ask(
-                lambda machine, ticket, now, asked=asked: commit(asked, machine, ticket, now)
+                lambda machine, ticket, now, request=request: commit(request, machine, ticket, now)
             )
 
         assert error.value.code is code
@@ -144,10 +146,14 @@ def test_commit_of_a_member_of_an_unknown_group_is_refused(version: int, code: E
 
 def test_results_of_a_commit_are_in_the_order_of_the_request() -> None:
     groups = driver()
-    topics = [*one(1, topic="t"), *one(2, topic="u", metadata="x" * 5000), *one(3, topic="v")]
-    asked = Commit(group_id="g", topics=topics)
+    topics = [
+        *topic_offsets(1, topic="t"),
+        *topic_offsets(2, topic="u", metadata="x" * 5000),
+        *topic_offsets(3, topic="v"),
+    ]
+    request = Commit(group_id="g", topics=topics)
 
-    codes = groups.ask(lambda machine, ticket, now: commit(asked, machine, ticket, now))
+    codes = groups.ask(lambda machine, ticket, now: commit(request, machine, ticket, now))
 
     assert codes == [0, ErrorCode.OFFSET_METADATA_TOO_LARGE, 0]
     assert [record.key.topic for record in groups.records] == ["t", "v"]
@@ -155,11 +161,11 @@ def test_results_of_a_commit_are_in_the_order_of_the_request() -> None:
 
 def test_offset_of_a_topic_with_the_same_name_but_another_id_is_not_returned() -> None:
     groups = driver()
-    store(groups, one(7, topic_id=ID))
+    store(groups, topic_offsets(7, topic_id=ID))
 
-    [told] = ask(groups, TopicPartitions("t", OTHER_ID, [0]))
+    [topic] = ask(groups, TopicPartitions("t", OTHER_ID, [0]))
 
-    assert told.partitions == [FetchedOffset(0)]
+    assert topic.partitions == [FetchedOffset(0)]
     assert ask(groups, TopicPartitions("t", ID, [0]))[0].partitions[0].offset == 7
 
 
@@ -170,32 +176,32 @@ def test_unknown_group_has_no_offsets() -> None:
 
 def test_all_offsets_of_a_group_are_fetched() -> None:
     groups = driver()
-    store(groups, one(1, 0))
-    store(groups, one(2, 1))
-    store(groups, one(3, 0, topic="u"))
-    store(groups, one(4, 0), group_id="other")
+    store(groups, topic_offsets(1, 0))
+    store(groups, topic_offsets(2, 1))
+    store(groups, topic_offsets(3, 0, topic="u"))
+    store(groups, topic_offsets(4, 0), group_id="other")
 
-    told = {
-        (topic.topic, found.partition): found.offset
+    fetched_offsets = {
+        (topic.topic, partition.partition): partition.offset
         for topic in ask(groups, everything=True)
-        for found in topic.partitions
+        for partition in topic.partitions
     }
 
-    assert told == {("t", 0): 1, ("t", 1): 2, ("u", 0): 3}
+    assert fetched_offsets == {("t", 0): 1, ("t", 1): 2, ("u", 0): 3}
 
 
 def test_offsets_survive_a_crash() -> None:
     groups = driver()
-    store(groups, one(1))
-    store(groups, one(2))
+    store(groups, topic_offsets(1))
+    store(groups, topic_offsets(2))
 
     assert ask(groups.reload(), T0)[0].partitions[0].offset == 2
 
 
 def test_deleted_offsets_stay_deleted_after_a_crash() -> None:
     groups = driver()
-    store(groups, one(1, 0))
-    store(groups, one(1, 1))
+    store(groups, topic_offsets(1, 0))
+    store(groups, topic_offsets(1, 1))
 
     codes = groups.ask(
         lambda machine, ticket, now: delete(
@@ -206,7 +212,7 @@ def test_deleted_offsets_stay_deleted_after_a_crash() -> None:
     assert codes == [0, 0]
     assert len(groups.records) == 3
     for machine in (groups, groups.reload()):
-        assert [found.offset for found in ask(machine, T0)[0].partitions] == [-1]
+        assert [partition.offset for partition in ask(machine, T0)[0].partitions] == [-1]
         assert machine.machine.offsets.count == 1
 
 
@@ -218,7 +224,7 @@ def test_deleting_offsets_of_an_unknown_group_raises_group_id_not_found() -> Non
 def test_many_partitions_are_committed_and_fetched_in_steps() -> None:
     groups = driver()
     parts = [PartitionOffset(number, number, -1, "") for number in range(1000)]
-    asked = Commit(group_id="g", topics=[TopicOffsets("t", ZERO_TOPIC_ID, parts)])
+    request = Commit(group_id="g", topics=[TopicOffsets("t", ZERO_TOPIC_ID, parts)])
     pauses = []
 
     def counted(make):
@@ -234,14 +240,14 @@ def test_many_partitions_are_committed_and_fetched_in_steps() -> None:
 
         return event
 
-    codes = groups.ask(counted(lambda machine, ticket, now: commit(asked, machine, ticket, now)))
+    codes = groups.ask(counted(lambda machine, ticket, now: commit(request, machine, ticket, now)))
     assert (codes, len(pauses)) == ([0] * 1000, 5)
 
     expected = FetchOffsets(group_id="g", topics=None)
     (topic,) = groups.ask(
         counted(lambda machine, ticket, now: fetch(expected, machine, ticket, now))
     )
-    assert [found.offset for found in topic.partitions] == list(range(1000))
+    assert [partition.offset for partition in topic.partitions] == list(range(1000))
     assert len(pauses) == 10
 
 
@@ -306,11 +312,11 @@ def test_commit_marker_does_not_restore_a_deleted_offset() -> None:
 
 def test_fetch_of_stable_offsets_is_refused_during_an_open_transaction() -> None:
     groups = driver()
-    store(groups, one(7))
+    store(groups, topic_offsets(7))
     transactional(groups.machine, 1, 9)
 
-    [told] = ask(groups, T0, require_stable=True)
-    assert told.partitions == [FetchedOffset(0, error=ErrorCode.UNSTABLE_OFFSET_COMMIT)]
+    [topic] = ask(groups, T0, require_stable=True)
+    assert topic.partitions == [FetchedOffset(0, error=ErrorCode.UNSTABLE_OFFSET_COMMIT)]
     assert ask(groups, T0)[0].partitions[0].offset == 7
     assert ask(groups, T0, everything=True, require_stable=True)[0].partitions[0].error
     groups.machine.end_transaction(1, committed=False)
@@ -319,7 +325,7 @@ def test_fetch_of_stable_offsets_is_refused_during_an_open_transaction() -> None
 
 def test_tombstones_of_a_group_include_pending_transactional_offsets() -> None:
     groups = driver()
-    store(groups, one(7, 1))
+    store(groups, topic_offsets(7, 1))
     transactional(groups.machine, 1, 9)
 
     keys = [record.key for record in groups.machine.offsets.tombstones("g")]

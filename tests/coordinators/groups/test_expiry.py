@@ -9,9 +9,9 @@ from tests.coordinators.groups.test_commits import (
     T0,
     ask,
     driver,
-    one,
     simple,
     store,
+    topic_offsets,
     transactional,
 )
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
@@ -42,12 +42,12 @@ def classic_driver(retention_ms: int = DAY_MS) -> MachineDriver[Groups]:
 
 
 def offsets(groups: MachineDriver[Groups]) -> list[int]:
-    return [found.offset for topic in ask(groups, T0) for found in topic.partitions]
+    return [partition.offset for topic in ask(groups, T0) for partition in topic.partitions]
 
 
 def test_offset_that_is_not_renewed_expires_with_its_group() -> None:
     groups = classic_driver()
-    store(groups, one(7))
+    store(groups, topic_offsets(7))
 
     groups.advance(DAY_MS - CHECK_MS)
     assert offsets(groups) == [7]
@@ -61,7 +61,7 @@ def test_offset_that_is_not_renewed_expires_with_its_group() -> None:
 def test_renewed_offset_does_not_expire() -> None:
     groups = classic_driver()
     for offset in range(5):
-        store(groups, one(offset))
+        store(groups, topic_offsets(offset))
         groups.advance(DAY_MS // 2)
 
     assert offsets(groups) == [4]
@@ -69,8 +69,8 @@ def test_renewed_offset_does_not_expire() -> None:
 
 def test_retention_requested_by_the_client_overrides_the_setting() -> None:
     groups = classic_driver()
-    asked = Commit(group_id="g", version=2, retention_ms=3 * DAY_MS, topics=one(7))
-    groups.ask(lambda machine, ticket, now: commit(asked, machine, ticket, now))
+    request = Commit(group_id="g", version=2, retention_ms=3 * DAY_MS, topics=topic_offsets(7))
+    groups.ask(lambda machine, ticket, now: commit(request, machine, ticket, now))
 
     groups.advance(2 * DAY_MS)
     assert offsets(groups) == [7]
@@ -80,8 +80,8 @@ def test_retention_requested_by_the_client_overrides_the_setting() -> None:
 
 def test_offset_of_a_subscribed_topic_does_not_expire() -> None:
     groups = classic_driver()
-    store(groups, one(7))
-    store(groups, one(8, topic="u"))
+    store(groups, topic_offsets(7))
+    store(groups, topic_offsets(8, topic="u"))
     group = groups.machine.by_id["g"]
     assert isinstance(group, ClassicGroup)
     group.protocol_type, group.since_ms, group.topics = "consumer", 0, frozenset({"t"})
@@ -94,7 +94,7 @@ def test_offset_of_a_subscribed_topic_does_not_expire() -> None:
 
 def test_the_retention_of_an_empty_group_begins_when_it_became_empty() -> None:
     groups = classic_driver()
-    store(groups, one(7))
+    store(groups, topic_offsets(7))
     group = groups.machine.by_id["g"]
     assert isinstance(group, ClassicGroup)
     group.protocol_type, group.since_ms, group.topics = (
@@ -111,7 +111,7 @@ def test_the_retention_of_an_empty_group_begins_when_it_became_empty() -> None:
 
 def test_offset_with_a_pending_transaction_does_not_expire() -> None:
     groups = classic_driver()
-    store(groups, one(7))
+    store(groups, topic_offsets(7))
     transactional(groups.machine, 1, 9)
 
     groups.advance(2 * DAY_MS)
@@ -124,7 +124,7 @@ def test_offset_with_a_pending_transaction_does_not_expire() -> None:
 def test_expiry_of_many_groups_works_in_steps_with_non_atomic_tombstones() -> None:
     groups = classic_driver()
     for number in range(200):
-        store(groups, one(7), f"g{number}")
+        store(groups, topic_offsets(7), f"g{number}")
     steps = groups.machine.timer(("expire-group-metadata",), groups.now_ms + 2 * DAY_MS)
     assert not isinstance(steps, Effects)
 
@@ -141,27 +141,29 @@ def test_expiry_of_many_groups_works_in_steps_with_non_atomic_tombstones() -> No
     assert len(effects.records) == 400
 
 
-@pytest.mark.parametrize(("topic_id", "left"), [(ID, [-1]), (OTHER_ID, [7]), (bytes(16), [-1])])
+@pytest.mark.parametrize(
+    ("topic_id", "remaining"), [(ID, [-1]), (OTHER_ID, [7]), (bytes(16), [-1])]
+)
 def test_offsets_of_a_deleted_topic_are_removed_unless_the_topic_id_differs(
-    topic_id: bytes, left: list[int]
+    topic_id: bytes, remaining: list[int]
 ) -> None:
     groups = driver()
-    store(groups, one(7, topic_id=topic_id))
-    store(groups, one(8, topic="u", topic_id=topic_id))
+    store(groups, topic_offsets(7, topic_id=topic_id))
+    store(groups, topic_offsets(8, topic="u", topic_id=topic_id))
     delta = MetadataDelta(MetadataImage())
     delta.deleted_topics[ID] = "t"
 
     for change in groups.machine.image_changed(delta, evolve(MetadataImage(), offset=5)):
         groups.apply(change)
 
-    assert offsets(groups) == left
+    assert offsets(groups) == remaining
     assert groups.machine.offsets.get("g", "u", 0) is not None
     assert groups.machine.image.offset == 5
 
 
 def test_pending_offsets_of_a_deleted_topic_are_removed() -> None:
     groups = driver()
-    store(groups, one(7, 1))
+    store(groups, topic_offsets(7, 1))
     transactional(groups.machine, 1, 9)
     delta = MetadataDelta(MetadataImage())
     delta.deleted_topics[ID] = "t"
@@ -178,9 +180,9 @@ def test_expiry_timer_repeats_while_a_group_exists() -> None:
     groups = driver()
     assert groups.timers == {}
 
-    store(groups, one(7), "a")
+    store(groups, topic_offsets(7), "a")
     groups.advance(CHECK_MS - 1)
-    store(groups, one(7), "b")  # puts nothing off
+    store(groups, topic_offsets(7), "b")  # puts nothing off
     assert groups.timers == {EXPIRE: 1}
     groups.advance(10 * CHECK_MS)
     assert groups.timers == {EXPIRE: 1}
@@ -189,13 +191,13 @@ def test_expiry_timer_repeats_while_a_group_exists() -> None:
 
 def test_expiry_timer_stops_without_groups_and_restarts_with_a_new_group() -> None:
     groups = classic_driver()
-    store(groups, one(7))
+    store(groups, topic_offsets(7))
     groups.advance(DAY_MS + CHECK_MS)
     assert groups.machine.by_id == {}
     groups.advance(CHECK_MS)
     assert groups.timers == {}
 
-    store(groups, one(8))
+    store(groups, topic_offsets(8))
     assert groups.timers == {EXPIRE: CHECK_MS}
     groups.advance(DAY_MS + CHECK_MS)
     assert offsets(groups) == [-1]
@@ -217,9 +219,9 @@ def test_creating_a_group_starts_the_expiry_timer() -> None:
 
 def test_refused_commit_creates_no_group() -> None:
     groups = driver()
-    asked = Commit(group_id="g", member_id="m", epoch=3, topics=one(7))
+    request = Commit(group_id="g", member_id="m", epoch=3, topics=topic_offsets(7))
 
     with pytest.raises(KafkaError, match="GROUP_ID_NOT_FOUND"):
-        groups.ask(lambda machine, ticket, now: commit(asked, machine, ticket, now))
+        groups.ask(lambda machine, ticket, now: commit(request, machine, ticket, now))
 
     assert groups.timers == {}

@@ -117,8 +117,8 @@ def test_unknown_group_is_not_found_unless_created() -> None:
 
     with pytest.raises(KafkaError, match="GROUP_ID_NOT_FOUND: Group g not found"):
         groups.group("g")
-    made = groups.group_or_simple("g")
-    assert groups.group_or_simple("g") is groups.group("g") is made
+    group = groups.group_or_simple("g")
+    assert groups.group_or_simple("g") is groups.group("g") is group
 
 
 def test_a_group_may_have_settings_of_its_own() -> None:
@@ -149,7 +149,7 @@ def test_closed_machine_is_freed_without_the_garbage_collector() -> None:
     consumer_groups = partial(ConsumerGroups, searches=WaitingSearches())
     groups = Groups([ClassicGroups, consumer_groups], simple=simple)
     groups.group_or_simple("g")
-    known = weakref.ref(groups), weakref.ref(groups.submachines[-1])
+    references = weakref.ref(groups), weakref.ref(groups.submachines[-1])
     gc.collect()
     gc.disable()
     try:
@@ -157,6 +157,6 @@ def test_closed_machine_is_freed_without_the_garbage_collector() -> None:
         assert list(groups.nodes(Node("shard", "part"))) == []  # whoever looks finds nothing
         del groups
 
-        assert [one() for one in known] == [None, None]
+        assert [reference() for reference in references] == [None, None]
     finally:
         gc.enable()

@@ -39,8 +39,8 @@ def test_history_bounds_the_texts_that_clients_choose() -> None:
 
 
 def test_histories_of_two_groups_are_apart() -> None:
-    one, other = GroupHistory(), GroupHistory()
+    first, second = GroupHistory(), GroupHistory()
 
-    one.add_change(1, "shop", "joined")
+    first.add_change(1, "shop", "joined")
 
-    assert other.changes == ()
+    assert second.changes == ()

@@ -4,7 +4,7 @@ from trio.testing import MockClock
 
 from tests.apis.kit import broker, write
 from tests.apis.test_k09_offset_fetch import commit
-from tests.coordinators.groups.test_commits import driver, one, store
+from tests.coordinators.groups.test_commits import driver, store, topic_offsets
 from trio_kafka.coordinators.groups.lag import Lag, ends_of, lags
 from trio_kafka.model import NodeId
 from trio_kafka.protocol.messages.k20_delete_topics import DeleteTopicsRequest, DeleteTopicState
@@ -25,7 +25,7 @@ def lags_of(served: ServedBroker, group_id: str) -> list[Lag]:
 def test_lag_is_the_number_of_unread_offsets_and_never_negative() -> None:
     groups = driver()
     for partition, offset in enumerate((3, 10, 12, 4)):
-        store(groups, one(offset, partition))
+        store(groups, topic_offsets(offset, partition))
     ends = {0: 10, 1: 10, 2: 10, 3: None}
 
     result = list(lags(groups.machine, "g", lambda topic, partition: ends[partition]))
@@ -42,11 +42,11 @@ def test_lag_is_the_number_of_unread_offsets_and_never_negative() -> None:
 def test_negative_committed_offset_is_none_and_has_no_lag() -> None:
     groups = driver()
     for partition, offset in enumerate((-1, -2, 0)):
-        store(groups, one(offset, partition))
+        store(groups, topic_offsets(offset, partition))
 
-    known = list(lags(groups.machine, "g", lambda topic, partition: 10))
+    group_lags = list(lags(groups.machine, "g", lambda topic, partition: 10))
 
-    assert [(lag.partition, lag.lag) for lag in known] == [(2, 10)]
+    assert [(lag.partition, lag.lag) for lag in group_lags] == [(2, 10)]
 
 
 async def test_lag_is_known_for_partitions_led_by_this_broker(autojump_clock: MockClock) -> None:

@@ -3,7 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.coordinators.groups.test_commits import TopicPartitions, ask, one, simple, store
+from tests.coordinators.groups.test_commits import (
+    TopicPartitions,
+    ask,
+    simple,
+    store,
+    topic_offsets,
+)
 from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups
 from trio_kafka.coordinators.groups.commits import commit, delete
 from trio_kafka.coordinators.groups.groups import Groups
@@ -48,12 +54,12 @@ def test_fetched_offset_is_the_last_committed_offset(steps) -> None:
     driver: MachineDriver[Groups] = MachineDriver(all_groups)
     model: dict[tuple[str, str, int], tuple[int, int]] = {}  # offset, and when
 
-    for number, (what, argument) in enumerate(steps, 1):
-        if what == "commit":
+    for number, (action, argument) in enumerate(steps, 1):
+        if action == "commit":
             group, topic, partition = argument
-            store(driver, one(number, partition, topic=topic), group)
+            store(driver, topic_offsets(number, partition, topic=topic), group)
             model[argument] = number, driver.now_ms
-        elif what == "delete":
+        elif action == "delete":
             group, topic, partition = argument
             topic_partitions = [TopicPartitions(topic, ZERO_TOPIC_ID, [partition])]
             ticket = driver.submit(
@@ -63,43 +69,43 @@ def test_fetched_offset_is_the_last_committed_offset(steps) -> None:
                 assert driver.answers[ticket].code is ErrorCode.GROUP_ID_NOT_FOUND
                 assert not any(place[0] == group for place in model)
             model.pop(argument, None)
-        elif what == "refused":
+        elif action == "refused":
             driver.refuse = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
             ticket = driver.submit(committing(argument, number))
             assert driver.answers[ticket] is driver.refuse
             driver.refuse = None
-        elif what == "uncommitted":
+        elif action == "uncommitted":
             driver.hold = True
             ticket = driver.submit(committing(argument, number))
             assert ticket not in driver.answers
             driver = driver.reload()  # it was never answered, and is lost
-        elif what == "crash":
+        elif action == "crash":
             driver = driver.reload()
         else:
             driver.advance(argument * CHECK_MS)
             check_expiry(driver, model)
 
         for place in ((g, t, p) for g in GROUPS for t in TOPICS for p in PARTITIONS):
-            assert told(driver, place) == model.get(place, (-1, 0))[0]
+            assert committed_offset(driver, place) == model.get(place, (-1, 0))[0]
 
 
 def committing(place, number):
     group, topic, partition = place
-    asked = Commit(group_id=group, topics=one(number, partition, topic=topic))
-    return lambda machine, ticket, now: commit(asked, machine, ticket, now)
+    request = Commit(group_id=group, topics=topic_offsets(number, partition, topic=topic))
+    return lambda machine, ticket, now: commit(request, machine, ticket, now)
 
 
-def told(driver, place) -> int:
+def committed_offset(driver, place) -> int:
     group, topic, partition = place
     topic_partitions = TopicPartitions(topic, ZERO_TOPIC_ID, [partition])
     return ask(driver, topic_partitions, group_id=group)[0].partitions[0].offset
 
 
 def check_expiry(driver, model) -> None:
-    """What is older than its retention goes at the next look; what is younger stays."""
+    """Check that offsets older than their retention go at the next look, and younger ones stay."""
     for place, (_, at_ms) in list(model.items()):
         age_ms = driver.now_ms - at_ms
-        gone = told(driver, place) == -1
+        gone = committed_offset(driver, place) == -1
         assert gone or age_ms < RETENTION_MS + CHECK_MS
         assert not gone or age_ms >= RETENTION_MS
         if gone:
@@ -111,15 +117,15 @@ def test_offset_records_of_brokers_before_0_9_are_replayed() -> None:
     key = LegacyOffsetCommitKey("g", "t", 0)
 
     driver.machine.replay(CoordinatorRecord(key, LegacyOffsetCommitValue(7, "m", 5)))
-    assert told(driver, ("g", "t", 0)) == 7
+    assert committed_offset(driver, ("g", "t", 0)) == 7
     driver.machine.replay(CoordinatorRecord(key))
-    assert told(driver, ("g", "t", 0)) == -1
+    assert committed_offset(driver, ("g", "t", 0)) == -1
 
 
 def test_offsets_are_counted() -> None:
     driver: MachineDriver[Groups] = MachineDriver(all_groups)
     for partition in (0, 0, 1):
-        store(driver, one(1, partition))
+        store(driver, topic_offsets(1, partition))
     assert driver.machine.offsets.count == 2
     driver.machine.offsets.remove("g", "t", 0)
     driver.machine.offsets.remove("g", "t", 0)

@@ -1,4 +1,4 @@
-"""What transactions have committed: which transactions' offsets count, for any order of events."""
+"""Offsets of transactions: which of them count, for any order of events."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,20 +28,20 @@ def test_offset_of_the_later_record_wins_whatever_the_order_of_the_markers(
     stored: int | None = None
     pending: dict[int, int] = {}
 
-    for at, (what, producer) in enumerate(events, 1):
-        if what == "regular":
+    for at, (kind, producer) in enumerate(events, 1):
+        if kind == "regular":
             replay(groups, at)
             stored = at
-        elif what == "pending":
+        elif kind == "pending":
             transactional(groups, producer, at)
             pending[producer] = at
-        elif what == "delete":
+        elif kind == "delete":
             replay(groups, None)
             stored, pending = None, {}
         else:
-            groups.end_transaction(producer, committed=what == "commit")
+            groups.end_transaction(producer, committed=kind == "commit")
             place = pending.pop(producer, None)
-            if place is not None and what == "commit":
+            if place is not None and kind == "commit":
                 stored = max(place, stored or 0)
 
         assert offset_of(groups) == stored

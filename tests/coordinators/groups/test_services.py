@@ -30,7 +30,7 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.model import ZERO_TOPIC_ID
 
-ASKED = TopicPartitions("t", ZERO_TOPIC_ID, [0])
+TOPIC_PARTITIONS = TopicPartitions("t", ZERO_TOPIC_ID, [0])
 
 
 # Classic groups
@@ -107,12 +107,14 @@ async def test_each_group_has_its_own_offsets(autojump_clock: MockClock) -> None
         offsets = served.broker.groups.offsets
         assert offsets.commit(commit_of("a", 7)) == [0]
         assert offsets.commit(commit_of("b", 8)) == [0]
-        assert offsets.delete("a", [ASKED]) == [0]
+        assert offsets.delete("a", [TOPIC_PARTITIONS]) == [0]
 
-        fetch_offsets = [FetchOffsets(group_id=group, topics=[ASKED]) for group in ("a", "b")]
-        told = offsets.fetch(fetch_offsets)
+        fetch_offsets = [
+            FetchOffsets(group_id=group, topics=[TOPIC_PARTITIONS]) for group in ("a", "b")
+        ]
+        answers = offsets.fetch(fetch_offsets)
 
-    assert [[partition.offset for partition in topic.partitions] for (topic,) in told] == [
+    assert [[partition.offset for partition in topic.partitions] for (topic,) in answers] == [
         [-1],
         [8],
     ]
@@ -125,10 +127,12 @@ async def test_error_of_a_group_does_not_affect_answers_of_other_groups(
         await served.serve_groups("a")
         groups = served.broker.groups
         groups.runtime.shards.pop(groups.topic.partition_of("b"))
-        fetch_offsets = [FetchOffsets(group_id=group, topics=[ASKED]) for group in ("a", "b")]
-        known, error = groups.offsets.fetch(fetch_offsets)
+        fetch_offsets = [
+            FetchOffsets(group_id=group, topics=[TOPIC_PARTITIONS]) for group in ("a", "b")
+        ]
+        topics, error = groups.offsets.fetch(fetch_offsets)
 
-        assert known[0].partitions[0].offset == -1
+        assert topics[0].partitions[0].offset == -1
         assert error.code is ErrorCode.NOT_COORDINATOR
         with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
             groups.offsets.commit(commit_of("b", 7))
@@ -140,7 +144,7 @@ async def test_deleting_offsets_with_an_empty_group_id_is_refused(
 ) -> None:
     async with broker() as served:
         with pytest.raises(KafkaError, match="INVALID_GROUP_ID"):
-            served.broker.groups.offsets.delete("", [ASKED])
+            served.broker.groups.offsets.delete("", [TOPIC_PARTITIONS])
 
 
 # Consumer groups
@@ -171,7 +175,7 @@ def service(level: int, *protocols: str) -> ConsumerService:
     return served
 
 
-def asked(member_id: str, **said: Any) -> Heartbeat:
+def new_heartbeat(member_id: str, **said: Any) -> Heartbeat:
     return Heartbeat(
         group_id="g",
         member_id=member_id,
@@ -186,7 +190,7 @@ def asked(member_id: str, **said: Any) -> Heartbeat:
 
 
 def test_member_without_an_id_gets_an_id_of_22_characters() -> None:
-    answer = service(1, "consumer").heartbeat(asked("", version=0))
+    answer = service(1, "consumer").heartbeat(new_heartbeat("", version=0))
 
     assert answer.member_id == "_" * 21 + "w"
 
@@ -196,23 +200,23 @@ def test_consumer_groups_are_served_only_with_the_feature_and_the_setting() -> N
     assert not service(0, "classic", "consumer").is_served
     assert not service(1, "classic").is_served
     with refusal(ErrorCode.UNSUPPORTED_VERSION):
-        service(0, "consumer").heartbeat(asked("m"))
+        service(0, "consumer").heartbeat(new_heartbeat("m"))
     (error,) = service(0, "consumer").describe(["g"])
     assert isinstance(error, KafkaError)
 
 
 def test_heartbeat_with_an_unsupported_assignor_is_refused() -> None:
     with refusal(ErrorCode.UNSUPPORTED_ASSIGNOR):
-        service(1, "consumer").heartbeat(asked("m", assignor="uniform"))
-    answer = service(1, "consumer").heartbeat(asked("m", assignor="range"))
+        service(1, "consumer").heartbeat(new_heartbeat("m", assignor="uniform"))
+    answer = service(1, "consumer").heartbeat(new_heartbeat("m", assignor="range"))
     assert answer.member_id == "m"
 
 
 def test_shards_share_the_assignors_of_the_service() -> None:
-    one = service(1, "consumer")
+    consumer_service = service(1, "consumer")
 
-    result = one.submachine(Scene().driver.machine)
+    result = consumer_service.submachine(Scene().driver.machine)
 
     assert isinstance(result, ConsumerGroups)
-    assert result.state.assignors is one.assignors
-    assert one.assignors.names == ("range",)
+    assert result.state.assignors is consumer_service.assignors
+    assert consumer_service.assignors.names == ("range",)

@@ -1,4 +1,4 @@
-"""What groups obey: the broker's settings, and those of a group over them."""
+"""Settings of groups: the broker's, and those of a group over them."""
 
 from trio_kafka.config.load import broker_config
 from trio_kafka.coordinators.groups.settings import (

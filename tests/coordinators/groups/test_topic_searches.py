@@ -78,7 +78,7 @@ async def running(step_s: float = 0.0) -> AsyncIterator[Shell]:
 
 
 def topics(number: int) -> dict[str, Any]:
-    return {f"t{one}": object() for one in range(number)}
+    return {f"t{index}": object() for index in range(number)}
 
 
 async def test_names_are_matched_in_a_thread_for_all_expressions(autojump_clock: MockClock) -> None:

@@ -3,7 +3,7 @@
 import pytest
 from attrs import evolve
 
-from tests.coordinators.groups.test_commits import T0, ask, driver, one, store
+from tests.coordinators.groups.test_commits import T0, ask, driver, store, topic_offsets
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.offset_values import Commit, TopicOffsets
 from trio_kafka.coordinators.groups.offsets import EXPIRY
@@ -62,9 +62,9 @@ def effects_of(groups: MachineDriver[Groups], topics: list[TopicOffsets], **fiel
 
 def test_pending_offset_counts_when_its_transaction_is_committed() -> None:
     groups = driver()
-    store(groups, one(3))
+    store(groups, topic_offsets(3))
 
-    assert store_pending(groups, one(8)) == [0]
+    assert store_pending(groups, topic_offsets(8)) == [0]
 
     assert offset(groups) == (3, ErrorCode.NONE)
     assert offset(groups, stable=True) == (-1, ErrorCode.UNSTABLE_OFFSET_COMMIT)
@@ -74,8 +74,8 @@ def test_pending_offset_counts_when_its_transaction_is_committed() -> None:
 
 def test_pending_offset_is_dropped_when_its_transaction_is_aborted() -> None:
     groups = driver()
-    store(groups, one(3))
-    store_pending(groups, one(8))
+    store(groups, topic_offsets(3))
+    store_pending(groups, topic_offsets(8))
 
     end(groups, producer_id=9)
     assert offset(groups, stable=True) == (-1, ErrorCode.UNSTABLE_OFFSET_COMMIT)
@@ -87,7 +87,7 @@ def test_pending_offset_is_dropped_when_its_transaction_is_aborted() -> None:
 def test_records_are_a_batch_in_the_name_of_the_producer_and_its_marker_is_another() -> None:
     groups = driver()
 
-    offsets = effects_of(groups, one(8))
+    offsets = effects_of(groups, topic_offsets(8))
     marker = end_transaction(MARKER, groups.machine, "ticket", 0)
 
     assert offsets.origin is not None
@@ -100,7 +100,7 @@ def test_records_are_a_batch_in_the_name_of_the_producer_and_its_marker_is_anoth
 
 
 def test_offsets_that_are_all_invalid_are_no_batch() -> None:
-    effects = effects_of(driver(), one(8, metadata="x" * 5000))
+    effects = effects_of(driver(), topic_offsets(8, metadata="x" * 5000))
 
     assert (effects.origin, effects.records) == (None, [])
     assert effects.answers == [("ticket", [ErrorCode.OFFSET_METADATA_TOO_LARGE])]
@@ -109,8 +109,8 @@ def test_offsets_that_are_all_invalid_are_no_batch() -> None:
 def test_commit_to_an_unknown_group_makes_it_and_schedules_its_expiry() -> None:
     groups = driver()
 
-    first = effects_of(groups, one(8))
-    second = effects_of(groups, one(8))
+    first = effects_of(groups, topic_offsets(8))
+    second = effects_of(groups, topic_offsets(8))
 
     assert [timer.key for timer in first.timers] == [(EXPIRY,)]
     assert second.timers == []
@@ -121,7 +121,7 @@ def test_commit_of_a_member_of_an_unknown_group_has_an_illegal_generation() -> N
     groups = driver()
 
     with pytest.raises(KafkaError) as caught:
-        store_pending(groups, one(8), member_id="m", epoch=3)
+        store_pending(groups, topic_offsets(8), member_id="m", epoch=3)
 
     assert caught.value.code is ErrorCode.ILLEGAL_GENERATION
     assert "g" not in groups.machine.by_id
@@ -129,7 +129,7 @@ def test_commit_of_a_member_of_an_unknown_group_has_an_illegal_generation() -> N
 
 def test_pending_offset_and_its_end_survive_a_reload() -> None:
     groups = driver()
-    store_pending(groups, one(8))
+    store_pending(groups, topic_offsets(8))
 
     pending = groups.reload()
     assert offset(pending, stable=True) == (-1, ErrorCode.UNSTABLE_OFFSET_COMMIT)
@@ -140,7 +140,7 @@ def test_pending_offset_and_its_end_survive_a_reload() -> None:
 
 def test_refused_marker_leaves_the_offset_pending() -> None:
     groups = driver()
-    store_pending(groups, one(8))
+    store_pending(groups, topic_offsets(8))
     groups.refuse = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
     with pytest.raises(KafkaError):

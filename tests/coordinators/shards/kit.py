@@ -84,8 +84,8 @@ class KeptLog:
 
     def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> int | None:
         written = whole(self.write(list(records)))
-        known = self.knows and self.lost is None
-        return None if known and written <= self.end else written
+        is_committed = self.knows and self.lost is None
+        return None if is_committed and written <= self.end else written
 
     def append_for(
         self, origin: Origin, records: Sequence[CoordinatorRecord], now_ms: int
@@ -127,7 +127,7 @@ class KeptLog:
 
 
 class KeptBatch:
-    """What is gathered for it."""
+    """Records gathered for a `KeptLog`."""
 
     def __init__(self, log: KeptLog) -> None:
         self._log = log
@@ -172,7 +172,7 @@ class Stage:
         self.machine = Words()
         self.works: list[Shard[Words]] = []
         self.failures: list[Shard[Words]] = []
-        self.told: list[Any] = []
+        self.answers: list[Any] = []
         self.rounds = DeferredBatch()
         self.shard = Shard(
             "words-0",
@@ -208,13 +208,13 @@ class Stage:
         drain(self)
 
     def submit(self, event: Event[Words], timeout_s: float = 5.0) -> Any:
-        """The answer; what is delayed is told to `told` in the end."""
+        """Return the answer; a delayed one is added to `answers` in the end."""
         ticket = self.shard.ask(event)
         if ticket.answer is not NOT_YET:
             return value_or_raise(ticket.answer)
         answers = wait_for_answers([ticket], self.purgatory, timeout_s)
-        pending = then(answers, lambda told: value_or_raise(told[0]))
-        self.purgatory.watch(pending, self.purgatory.check, self.told.append)
+        pending = then(answers, lambda replies: value_or_raise(replies[0]))
+        self.purgatory.watch(pending, self.purgatory.check, self.answers.append)
         return pending
 
 

@@ -1,4 +1,4 @@
-"""What is gathered, alone: when it is open, full and due, and what becomes of it."""
+"""The batch accumulator alone: when a batch is open, full and due, and what becomes of it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -189,6 +189,6 @@ def test_each_waiting_request_of_a_lost_batch_gets_a_single_answer() -> None:
         Effects(answers=[("c", 1), ("d", 1)]),
     ]
 
-    told: dict[Any, Any] = loss_replies(effects, LOST, 9)
+    replies: dict[Any, Any] = loss_replies(effects, LOST, 9)
 
-    assert told == {"a": LOST, "b": LOST.code, "c": 9, "d": LOST}
+    assert replies == {"a": LOST, "b": LOST.code, "c": 9, "d": LOST}

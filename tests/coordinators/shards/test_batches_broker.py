@@ -32,9 +32,9 @@ async def broker(
     linger_ms: int, **settings: str
 ) -> AsyncIterator[tuple[ServedBroker, list[ScriptedClient]]]:
     """It serves group g; with connections for as many clients as commit at once."""
-    given = {SETTING: str(linger_ms), **{k.replace("_", "."): v for k, v in settings.items()}}
+    properties = {SETTING: str(linger_ms), **{k.replace("_", "."): v for k, v in settings.items()}}
     world = RealWorld() if "log_dirs" in settings else simulated_world()
-    async with served_broker(world, given) as served, AsyncExitStack() as stack:
+    async with served_broker(world, properties) as served, AsyncExitStack() as stack:
         await served.create_topic("t", MANY)
         await served.serve_groups("g")
         yield served, [await stack.enter_async_context(served.connect()) for _ in range(MANY)]
@@ -46,9 +46,9 @@ async def commit_at_once(clients: list[ScriptedClient]) -> list[int]:
 
     async def commit(number: int, client: ScriptedClient) -> None:
         request = OffsetCommitRequest("g", topics=[commits(part(number, 100 + number))])
-        ((told,),) = codes(await client.ask(request, 9))
-        assert told[0] == number
-        errors.append(told[1])
+        ((result,),) = codes(await client.ask(request, 9))
+        assert result[0] == number
+        errors.append(result[1])
 
     async with trio.open_nursery() as nursery:
         for number, client in enumerate(clients):
@@ -85,8 +85,10 @@ async def commit_in_one_round(clients: list[ScriptedClient]) -> list[int]:
     for number, client in enumerate(clients):
         request = OffsetCommitRequest("g", topics=[commits(part(number, 100 + number))])
         client.socket.send(request_frame(request, 9))
-    told = [(await one.receive_answer(OffsetCommitResponse, 9))[1] for one in clients]
-    return [code for answer in told for topic in codes(answer) for _, code in topic]
+    answers = [
+        (await connection.receive_answer(OffsetCommitResponse, 9))[1] for connection in clients
+    ]
+    return [code for answer in answers for topic in codes(answer) for _, code in topic]
 
 
 @pytest.mark.parametrize("linger_ms", [-1, 0])

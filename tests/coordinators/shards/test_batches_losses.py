@@ -1,4 +1,4 @@
-"""What becomes of an open batch that cannot be written, and of whoever waits for it."""
+"""An open batch, and those that wait for it, when it cannot be written."""
 
 from math import inf
 from typing import Any
@@ -53,7 +53,7 @@ async def test_refused_batch_fails_its_requests_and_reloads_the_shard(
         await trio.sleep(0.006)
 
         code = ErrorCode.COORDINATOR_NOT_AVAILABLE
-        assert [getattr(one, "code", one) for one in stage.told] == [
+        assert [getattr(answer, "code", answer) for answer in stage.answers] == [
             code, code, code, ErrorCode.NOT_COORDINATOR
         ]  # fmt: skip
         assert stage.failures == [stage.shard]
@@ -71,7 +71,7 @@ async def test_event_without_room_fails_when_the_full_batch_is_refused() -> None
 
     with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
         stage.submit(many(2))
-    assert [error.code for error in stage.told] == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
+    assert [error.code for error in stage.answers] == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
     assert stage.machine.words == ["w0", "w1"]  # which nobody asks any more
     assert stage.failures == [stage.shard]
     assert stage.shard.figures()["waiting"] == 0
@@ -96,11 +96,11 @@ async def test_requests_fail_when_their_written_records_are_lost(
         stage.submit(write("a"))
         stage.submit(write("b"))
         await trio.sleep(0.006)
-        assert stage.told == []
+        assert stage.answers == []
         stage.log.lost = REFUSED
         stage.commit(0)
 
-        assert [error.code for error in stage.told] == [ErrorCode.NOT_COORDINATOR] * 2
+        assert [error.code for error in stage.answers] == [ErrorCode.NOT_COORDINATOR] * 2
         assert stage.failures == [stage.shard]
 
 
@@ -128,7 +128,7 @@ async def test_followup_of_a_commit_is_dropped_when_later_records_are_lost(
     monkeypatch.setattr(stage.log, "committed", committed)
     stage.commit(2)
 
-    assert (stage.told[0], stage.told[1].code) == ("a", ErrorCode.NOT_COORDINATOR)
+    assert (stage.answers[0], stage.answers[1].code) == ("a", ErrorCode.NOT_COORDINATOR)
     assert followed == []
     assert not stage.shard.busy
 
@@ -144,7 +144,7 @@ async def test_exception_while_writing_a_batch_reloads_the_shard(
         monkeypatch.setattr(stage.log, "write", breaks)
         await trio.sleep(0.006)
 
-        assert [error.code for error in stage.told] == [ErrorCode.NOT_COORDINATOR]
+        assert [error.code for error in stage.answers] == [ErrorCode.NOT_COORDINATOR]
         assert stage.failures == [stage.shard]
 
 
@@ -157,7 +157,7 @@ async def test_exception_in_an_event_discards_the_open_batch() -> None:
 
     with pytest.raises(KafkaError, match="UNKNOWN_SERVER_ERROR"):
         stage.submit(breaks)
-    assert [error.code for error in stage.told] == [ErrorCode.NOT_COORDINATOR]
+    assert [error.code for error in stage.answers] == [ErrorCode.NOT_COORDINATOR]
     assert stage.log.records == []
     assert stage.timers.waiting == 0
 
@@ -169,7 +169,7 @@ async def test_unloaded_shard_discards_its_open_batch_and_fails_waiting_requests
         stage.submit(write("a"))
         stage.submit(read)
         stage.unload()
-        assert [error.code for error in stage.told] == [ErrorCode.NOT_COORDINATOR] * 2
+        assert [error.code for error in stage.answers] == [ErrorCode.NOT_COORDINATOR] * 2
         assert stage.timers.waiting == 0
         await trio.sleep(0.1)
 
@@ -183,12 +183,12 @@ async def test_refused_batch_of_queued_events_fails_all_queued_events() -> None:
     for word in "abc":
         stage.submit(write(word))
     stage.submit(slowly)
-    while not stage.told:
+    while not stage.answers:
         stage.shard.go_on(0.0)
     stage.log.error = REFUSED
     stage.shard.go_on(inf)
 
-    codes = [getattr(one, "code", one) for one in stage.told]
+    codes = [getattr(answer, "code", answer) for answer in stage.answers]
     assert codes == ["slow"] + [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 4
     assert stage.failures == [stage.shard]
     assert not stage.shard.busy

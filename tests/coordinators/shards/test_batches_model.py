@@ -62,11 +62,11 @@ def event_of(number: int, act: Act) -> Event[Words]:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
         seen = (number, len(machine.words), machine.words[-1:])
         records = [CoordinatorRecord((number, n)) for n in range(act.records)]
-        made = Effects(records, replays=act.replays, atomic=act.atomic)
+        new_effects = Effects(records, replays=act.replays, atomic=act.atomic)
         if not act.follows:
-            return made.answer(ticket, seen)
-        made.committed = lambda _now_ms: Effects(answers=[(ticket, ("followed", *seen))])
-        return made
+            return new_effects.answer(ticket, seen)
+        new_effects.committed = lambda _now_ms: Effects(answers=[(ticket, ("followed", *seen))])
+        return new_effects
 
     return event
 
@@ -122,14 +122,14 @@ async def drive(
 def test_batching_does_not_change_answers_records_or_state(
     acts: list[Act], linger_ms: int, room: int, turns: int, knows: bool
 ) -> None:
-    (plain, told), (gathered, deferred_reply) = (
+    (plain, immediate_reply), (gathered, deferred_reply) = (
         trio.run(drive, acts, linger, room, turns, knows, clock=MockClock(autojump_threshold=0))
         for linger in (0, linger_ms)
     )
 
     assert gathered.machine.words == plain.machine.words
     assert gathered.log.records == plain.log.records
-    assert deferred_reply == told
+    assert deferred_reply == immediate_reply
     assert gathered.failures == plain.failures == []
     figures = gathered.shard.figures()
     assert (figures["open"], figures["waiting"], figures["uncommitted"]) == (0, 0, 0)

@@ -38,7 +38,7 @@ async def stage(autojump_clock: MockClock) -> Stage:
 
 @contextmanager
 def a_round(stage: Stage) -> Iterator[None]:
-    """What a reader serves in one go."""
+    """Requests that a reader serves in one go."""
     stage.rounds.begin()
     yield
     end_round(stage)
@@ -206,9 +206,9 @@ def broken(_written: int) -> bool:
 
 async def test_second_answer_of_an_event_raises_an_invariant_error(stage: Stage) -> None:
     def twice(machine: Words, ticket: Any, now_ms: int) -> Effects:
-        made = write("b")(machine, ticket, now_ms)
-        assert isinstance(made, Effects)
-        return made.answer(ticket, "again")
+        effects = write("b")(machine, ticket, now_ms)
+        assert isinstance(effects, Effects)
+        return effects.answer(ticket, "again")
 
     with pytest.raises(InvariantError), a_round(stage):
         ask(stage, FIRST)

@@ -43,11 +43,11 @@ async def test_events_within_a_linger_share_a_batch(autojump_clock: MockClock) -
             assert isinstance(stage.submit(write(word)), Delayed)
             await trio.sleep(0.001)
         assert stage.machine.words == ["a", "b", "c"]  # each knows those before it
-        assert (stage.log.batches, stage.told) == ([], [])
+        assert (stage.log.batches, stage.answers) == ([], [])
         await trio.sleep(0.003)
 
         assert stage.log.batches == [["a", "b", "c"]]
-        assert stage.told == ["a", "b", "c"]
+        assert stage.answers == ["a", "b", "c"]
         figures = stage.shard.figures()
         assert (figures["open"], figures["batches"]) == (0, 1)
         assert (figures["records"], figures["waiting"], stage.timers.waiting) == (3, 0, 0)
@@ -62,7 +62,7 @@ async def test_event_after_the_linger_starts_another_batch(autojump_clock: MockC
         await trio.sleep(0.006)
 
         assert stage.log.batches == [["a"], ["b"]]
-        assert stage.told == ["a", "b"]
+        assert stage.answers == ["a", "b"]
 
 
 async def test_reads_and_errors_wait_for_the_open_batch(autojump_clock: MockClock) -> None:
@@ -74,9 +74,9 @@ async def test_reads_and_errors_wait_for_the_open_batch(autojump_clock: MockCloc
         stage.submit(write("b"))
         await trio.sleep(0.006)
 
-        assert stage.told[:2] == ["a", ["a"]]
-        assert stage.told[2].code is ErrorCode.UNKNOWN_MEMBER_ID
-        assert stage.told[3:] == ["b"]
+        assert stage.answers[:2] == ["a", ["a"]]
+        assert stage.answers[2].code is ErrorCode.UNKNOWN_MEMBER_ID
+        assert stage.answers[3:] == ["b"]
         assert stage.submit(read) == ["a", "b"]
 
 
@@ -94,12 +94,12 @@ async def test_events_of_a_written_batch_are_answered_when_committed(
         assert stage.log.batches == [["a", "b"]]
         await trio.sleep(0.006)
         assert stage.log.batches == [["a", "b"], ["c"]]
-        assert stage.told == []
+        assert stage.answers == []
 
         stage.commit(2)
-        assert stage.told == ["a", "b", ["a", "b"]]
+        assert stage.answers == ["a", "b", ["a", "b"]]
         stage.commit(3)
-        assert stage.told[3:] == ["c"]
+        assert stage.answers[3:] == ["c"]
 
 
 async def test_a_full_batch_is_written_at_once() -> None:
@@ -108,7 +108,7 @@ async def test_a_full_batch_is_written_at_once() -> None:
         stage.submit(write(f"w{number}"))
 
     assert [len(batch) for batch in stage.log.batches] == [100]
-    assert len(stage.told) == 100 - 1  # the last one had its answer at once
+    assert len(stage.answers) == 100 - 1  # the last one had its answer at once
     assert stage.shard.figures()["open"] == 0
     assert stage.timers.waiting == 0
 
@@ -120,7 +120,7 @@ async def test_records_without_room_start_the_next_batch() -> None:
     stage.submit(many(2))
 
     assert stage.log.batches == [["w0", "w1"]]  # whole, or not at all
-    assert stage.told == ["many"]
+    assert stage.answers == ["many"]
     assert stage.shard.figures()["open"] == 2
 
 
@@ -152,7 +152,7 @@ async def test_stepwise_event_joins_the_open_batch_when_finished(autojump_clock:
         await trio.sleep(0.005)
 
         assert stage.log.batches == [["a", "slow", "b"]]
-        assert stage.told == ["a", "slow", "b"]
+        assert stage.answers == ["a", "slow", "b"]
 
 
 async def test_open_batch_is_written_in_time_during_a_stepwise_event(
@@ -173,7 +173,7 @@ async def test_open_batch_is_written_in_time_during_a_stepwise_event(
         nursery.cancel_scope.cancel()
 
     assert stage.log.batches == [["a"]]
-    assert stage.told == ["a"]
+    assert stage.answers == ["a"]
     stage.unload()
 
 
@@ -194,7 +194,7 @@ async def test_event_with_many_answers_is_answered_after_the_open_batch(
         await trio.sleep(0.001)
 
         assert stage.log.batches == [["a"]]
-        assert stage.told == ["a"] + ["told"] * 250
+        assert stage.answers == ["a"] + ["told"] * 250
 
 
 async def test_followups_of_a_commit_run_as_the_next_event() -> None:
@@ -233,7 +233,7 @@ async def test_records_without_replay_are_written_in_the_batch(
 
         assert stage.machine.words == ["a"]
         assert stage.log.batches == [["a", "x"]]
-        assert stage.told == ["a", "x"]
+        assert stage.answers == ["a", "x"]
 
 
 # Behind steps
@@ -265,7 +265,7 @@ async def test_events_queued_behind_a_stepwise_event_share_a_batch_unless_linger
     stage.shard.go_on(inf)
 
     assert stage.log.batches == batches
-    assert stage.told == ["slow", "a", ["slow", "a"], "b", "slow", "c"]
+    assert stage.answers == ["slow", "a", ["slow", "a"], "b", "slow", "c"]
     assert not stage.shard.busy
     assert stage.timers.waiting == 0
     assert stage.submit(write("d")) == "d"  # as ever
@@ -278,13 +278,13 @@ async def test_events_gathered_behind_steps_are_written_at_the_end_of_the_slice(
     stage.submit(slowly)
     for word in "abcd":
         stage.submit(write(word))
-    while not stage.told:
+    while not stage.answers:
         stage.shard.go_on(0.0)
     times[:] = [0.0, 1.0, far_on()]
     stage.shard.go_on(1.0)
 
     assert stage.log.batches == [["slow"], ["a", "b"]]
-    assert stage.told == ["slow", "a", "b"]
+    assert stage.answers == ["slow", "a", "b"]
     assert stage.shard.figures()["open"] == 0
     drain(stage)
     assert stage.log.batches[2:] == [["c"], ["d"]]
@@ -296,7 +296,7 @@ async def test_stepwise_event_is_written_with_the_event_queued_behind() -> None:
     stage.submit(write("a"))
     drain(stage, inf)
 
-    assert stage.told == ["slow", "a"]
+    assert stage.answers == ["slow", "a"]
     assert stage.log.batches == [["slow", "a"]]
 
 
@@ -308,4 +308,4 @@ async def test_full_batch_of_queued_events_is_written_before_the_next_batch() ->
     stage.shard.go_on(inf)
 
     assert [len(batch) for batch in stage.log.batches] == [100, 51]
-    assert stage.told == ["slow", *(f"w{number}" for number in range(150))]
+    assert stage.answers == ["slow", *(f"w{number}" for number in range(150))]

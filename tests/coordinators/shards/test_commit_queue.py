@@ -24,7 +24,7 @@ class Scene:
         return self.queue.hold(written, Effects(answers=[(name, name)]))
 
     def taken(self) -> list[object]:
-        return [one.answers[0][0] for one in self.queue.take_committed()]
+        return [effects.answers[0][0] for effects in self.queue.take_committed()]
 
 
 def test_committed_effects_are_not_held() -> None:
@@ -87,11 +87,11 @@ def test_lost_records_raise_the_error_of_the_log() -> None:
 def test_closed_queue_drops_its_effects_and_stops_watching_the_log() -> None:
     scene = Scene()
     scene.hold(1, "a")
-    told = scene.log.changed
-    assert told is not None
+    watcher = scene.log.changed
+    assert watcher is not None
 
     scene.queue.close()
 
     assert len(scene.queue.waiting) == 0
     assert scene.log.changed is None
-    assert scene.queue._changed is not told
+    assert scene.queue._changed is not watcher

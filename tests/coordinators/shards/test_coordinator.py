@@ -25,12 +25,14 @@ async def test_event_for_many_groups_returns_a_result_or_error_for_each_group(
         groups = served.broker.groups
         groups.coordinator.shard_of("c").state = ShardState.LOADING
 
-        one, other, error = groups.coordinator.ask_many(
+        first, second, error = groups.coordinator.ask_many(
             [(name, names) for name in ("a", "b", "c")], "OffsetFetch"
         )
-        assert (one, other) == (["a"], ["b"])
+        assert (first, second) == (["a"], ["b"])
         assert error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
         result = groups.coordinator.ask_everywhere(names, "OffsetFetch")
-        assert sum(one == [] for one in result) == 47
-        assert sorted(name for one in result if isinstance(one, list) for name in one) == ["a", "b"]
+        assert sum(outcome == [] for outcome in result) == 47
+        assert sorted(
+            name for outcome in result if isinstance(outcome, list) for name in outcome
+        ) == ["a", "b"]

@@ -13,10 +13,10 @@ RECORD = CoordinatorRecord("a")
 
 
 def test_joined_effects_keep_their_order() -> None:
-    one = Effects().answer("x", 1).set_timer(("a",), 5)
-    other = Effects(records=[RECORD]).answer("y", 2).cancel_timer(("a",))
+    first = Effects().answer("x", 1).set_timer(("a",), 5)
+    second = Effects(records=[RECORD]).answer("y", 2).cancel_timer(("a",))
 
-    both = one.join(other)
+    both = first.join(second)
 
     assert both.records == [RECORD]
     assert both.answers == [("x", 1), ("y", 2)]

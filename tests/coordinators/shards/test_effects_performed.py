@@ -1,4 +1,4 @@
-"""What follows from events: records, answers when they are committed, in their order; losses."""
+"""Effects of events: records, answers when these are committed, in their order; losses."""
 
 import pytest
 import trio
@@ -18,9 +18,9 @@ pytestmark = pytest.mark.leaves(
 
 @pytest.fixture
 async def stage() -> Stage:
-    made = Stage()
-    made.activate()
-    return made
+    new_stage = Stage()
+    new_stage.activate()
+    return new_stage
 
 
 async def test_event_with_committed_records_is_answered_at_once(stage: Stage) -> None:
@@ -35,14 +35,14 @@ async def test_an_answer_waits_until_its_records_are_committed(stage: Stage) -> 
 
     assert isinstance(stage.submit(write("a")), Delayed)
     assert isinstance(stage.submit(write("b")), Delayed)
-    assert stage.told == []
+    assert stage.answers == []
 
     assert stage.log.watched == 1
     stage.commit(1)
-    assert stage.told == ["a"]
+    assert stage.answers == ["a"]
     assert stage.log.watched == 2
     stage.commit(2)
-    assert stage.told == ["a", "b"]
+    assert stage.answers == ["a", "b"]
     assert stage.log.changed is None
 
 
@@ -55,7 +55,7 @@ async def test_answers_are_given_in_the_order_of_the_events(stage: Stage, knows:
     assert isinstance(stage.submit(write("b")), Delayed)
     stage.commit(2)
 
-    assert stage.told == ["a", "b"]
+    assert stage.answers == ["a", "b"]
 
 
 async def test_read_waits_until_earlier_records_are_committed(stage: Stage) -> None:
@@ -65,7 +65,7 @@ async def test_read_waits_until_earlier_records_are_committed(stage: Stage) -> N
     assert isinstance(stage.submit(read), Delayed)
     stage.commit(1)
 
-    assert stage.told == ["a", ["a"]]
+    assert stage.answers == ["a", ["a"]]
 
 
 async def test_refused_records_are_not_replayed_and_the_error_is_the_answer(stage: Stage) -> None:
@@ -138,7 +138,7 @@ async def test_many_records_are_written_in_steps_while_other_events_wait(stage: 
         passes += 1
 
     assert passes > 4
-    assert stage.told == ["all", "last"]
+    assert stage.answers == ["all", "last"]
     assert len(stage.machine.words) == len(stage.log.records) == 251
     assert stage.machine.words[-1] == "last"
 
@@ -152,7 +152,7 @@ async def test_lost_records_unload_the_shard_and_fail_its_requests(stage: Stage)
 
     assert stage.failures == [stage.shard]
     assert stage.shard.state is ShardState.UNLOADED
-    assert [error.code for error in stage.told] == [ErrorCode.NOT_COORDINATOR]
+    assert [error.code for error in stage.answers] == [ErrorCode.NOT_COORDINATOR]
 
 
 @pytest.mark.parametrize(
@@ -161,17 +161,17 @@ async def test_lost_records_unload_the_shard_and_fail_its_requests(stage: Stage)
 async def test_many_answers_and_timers_are_performed_in_slices(stage: Stage, way: str) -> None:
     """Of 250 nobody is forgotten, and no slice has more than 100."""
     tickets: list[Ticket] = []
-    made: list[str] = []
+    calls: list[str] = []
 
     def seen() -> tuple[int, ...]:
-        return len(stage.told), len(stage.shard.keyed_timers), len(stage.log.records), len(made)
+        return len(stage.answers), len(stage.shard.keyed_timers), len(stage.log.records), len(calls)
 
     def park(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
         tickets.append(ticket)
         return Effects()
 
     def many(_now_ms: int) -> Effects:
-        made.append("effects")
+        calls.append("effects")
         effects = Effects(answers=[(ticket, "told") for ticket in tickets])
         for number in range(len(tickets)):
             effects.set_timer(("t", number), 1000)
@@ -197,11 +197,11 @@ async def test_many_answers_and_timers_are_performed_in_slices(stage: Stage, way
         stage.shard.go_on(0.0)
         slices.append([now - then for now, then in zip(seen(), before, strict=True)])
 
-    assert stage.told == ["told"] * 250
+    assert stage.answers == ["told"] * 250
     assert len(stage.shard.keyed_timers) == 250
-    assert max(max(one) for one in slices) == 100
-    for told, timers, written, decided in slices:  # each may take long by itself
-        assert (told + timers > 0) + (written > 0) + (decided > 0) <= 1
+    assert max(max(counts) for counts in slices) == 100
+    for answered, timers, written, decided in slices:  # each may take long by itself
+        assert (answered + timers > 0) + (written > 0) + (decided > 0) <= 1
     assert stage.machine.words == (["a"] if "committed" in way else [])
 
 
@@ -235,4 +235,4 @@ async def test_exception_in_a_followup_of_a_commit_reloads_the_shard(stage: Stag
     stage.commit(2)
 
     assert stage.failures == [stage.shard]
-    assert stage.told == ["a", "b"]  # which are written, whatever follows
+    assert stage.answers == ["a", "b"]  # which are written, whatever follows

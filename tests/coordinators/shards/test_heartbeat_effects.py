@@ -1,4 +1,4 @@
-"""What an event says without records: told at once, or in its place behind what others wrote."""
+"""Answers of events without records: given at once, or in order behind what others wrote."""
 
 import pytest
 import trio
@@ -48,7 +48,7 @@ async def test_heartbeat_is_answered_after_earlier_written_records(stage: Stage)
     assert stage.shard.keyed_timers.figures() == {"session g m": 3.0}
     stage.commit(1)
 
-    assert stage.told == ["a", "lives"]
+    assert stage.answers == ["a", "lives"]
 
 
 async def test_heartbeat_is_answered_after_the_open_batch(autojump_clock: MockClock) -> None:
@@ -58,7 +58,7 @@ async def test_heartbeat_is_answered_after_the_open_batch(autojump_clock: MockCl
         assert isinstance(stage.submit(lives), Delayed)
         await trio.sleep(0.01)
 
-        assert stage.told == ["a", "lives"]
+        assert stage.answers == ["a", "lives"]
         assert stage.submit(lives) == "lives"
 
 
@@ -67,5 +67,5 @@ async def test_heartbeat_waits_behind_a_stepwise_event(stage: Stage) -> None:
     assert isinstance(stage.submit(lives), Delayed)
     drain(stage)
 
-    assert stage.told == ["slow", "lives"]
+    assert stage.answers == ["slow", "lives"]
     assert stage.shard.figures()["waiting"] == 0

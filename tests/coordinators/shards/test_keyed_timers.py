@@ -16,7 +16,7 @@ A, B = ("a", 1), ("b", 2)
 
 
 class Bell:
-    """What rang, and when."""
+    """Timers that fired, and when."""
 
     def __init__(self) -> None:
         self.timers = Timers(Node("test", "broker"))

@@ -106,9 +106,9 @@ async def test_loading_skips_and_logs_unknown_types_and_malformed_records(
 
     assert seen == [0, 4]
     assert (loaded.unknown, loaded.broken, loaded.end) == (1, 2, 5)
-    told = [record.getMessage() for record in caplog.records]
-    assert sum("unknown type" in line for line in told) == 1
-    assert sum("unreadable record" in line for line in told) == 2
+    messages = [record.getMessage() for record in caplog.records]
+    assert sum("unknown type" in line for line in messages) == 1
+    assert sum("unreadable record" in line for line in messages) == 2
 
 
 async def test_corrupt_batch_does_not_affect_other_batches(autojump_clock: MockClock) -> None:

@@ -48,19 +48,21 @@ def test_batch_contains_only_complete_events_within_its_size_limit(
     if taken:
         content = encode_batch(body)
         result = list(read_records(content, 0, read_header(content)))
-        assert [(one.key, one.value) for one in result] == [
-            GROUP_RECORDS.encode(one) for one in taken
+        assert [(entry.key, entry.value) for entry in result] == [
+            GROUP_RECORDS.encode(entry) for entry in taken
         ]
-        assert [one.timestamp for one in result] == times
+        assert [entry.timestamp for entry in result] == times
         assert len(content) <= room
 
 
 def test_record_fits_exactly_up_to_the_size_limit() -> None:
-    one = [record(1, 10)]
+    records = [record(1, 10)]
     sizes = [
-        size for size in range(400) if EncodedBatch(size, GROUP_RECORDS.encode, print).add(one, 7)
+        size
+        for size in range(400)
+        if EncodedBatch(size, GROUP_RECORDS.encode, print).add(records, 7)
     ]
 
     assert sizes == list(range(sizes[0], 400))
-    key, value = GROUP_RECORDS.encode(one[0])
+    key, value = GROUP_RECORDS.encode(records[0])
     assert sizes[0] == 61 + 20 + len(key) + len(value or b"")

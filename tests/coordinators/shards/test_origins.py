@@ -83,10 +83,10 @@ async def test_answer_waits_for_the_commit_of_the_marker(autojump_clock: MockClo
 
     stage.submit(end())
     drain(stage)
-    assert stage.told == []
+    assert stage.answers == []
     stage.commit(2)
 
-    assert stage.told == ["ended"]
+    assert stage.answers == ["ended"]
 
 
 async def test_refused_batch_of_a_producer_changes_nothing(autojump_clock: MockClock) -> None:
@@ -127,7 +127,7 @@ async def test_many_words_of_a_transaction_are_replayed_in_steps(autojump_clock:
     stage.submit(end())
     drain(stage)
 
-    assert stage.told == ["written"]
+    assert stage.answers == ["written"]
     assert stage.submit(read) == words
     assert stage.log.batches[0] == words
 

@@ -58,8 +58,8 @@ def at_once(log: PartitionLog, records: list[CoordinatorRecord], now_ms: int) ->
 def gathered(log: PartitionLog, records: list[CoordinatorRecord], now_ms: int) -> AppendReceipt:
     """Each an event of its own, in one batch."""
     batch = log.open()
-    for one in records:
-        assert batch.add([one], now_ms)
+    for entry in records:
+        assert batch.add([entry], now_ms)
     return believed(log, batch.append(now_ms), len(records))
 
 
@@ -96,7 +96,7 @@ async def batches(log: PartitionLog) -> list[list[int]]:
     """The offsets that the records commit, batch by batch."""
     content = await read_bytes(log.partition.local_log(), 0, 1 << 20)
     return [
-        [int.from_bytes(one.key[-4:]) for one in read_records(content, at, header) if one.key]
+        [int.from_bytes(entry.key[-4:]) for entry in read_records(content, at, header) if entry.key]
         for at, header in iterate_headers(content)
     ]
 
@@ -279,7 +279,7 @@ async def test_append_in_another_leader_epoch_raises_not_coordinator(
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "expected"),
     [
         (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.COORDINATOR_NOT_AVAILABLE),
         (ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.COORDINATOR_NOT_AVAILABLE),
@@ -291,8 +291,8 @@ async def test_append_in_another_leader_epoch_raises_not_coordinator(
         (ErrorCode.FENCED_INSTANCE_ID, ErrorCode.FENCED_INSTANCE_ID),
     ],
 )
-def test_log_errors_are_mapped_to_coordinator_errors(code: ErrorCode, told: ErrorCode) -> None:
-    assert as_coordinator(KafkaError(code)).code is told
+def test_log_errors_are_mapped_to_coordinator_errors(code: ErrorCode, expected: ErrorCode) -> None:
+    assert as_coordinator(KafkaError(code)).code is expected
 
 
 @pytest.mark.parametrize("limit", [10_000, 1 << 20])
@@ -347,7 +347,7 @@ async def test_records_of_a_batch_have_the_timestamps_of_their_events(
 
         content = await read_bytes(log.partition.local_log(), 0, 1 << 20)
         ((at, header),) = iterate_headers(content)
-        times = [one.timestamp for one in read_records(content, at, header)]
+        times = [entry.timestamp for entry in read_records(content, at, header)]
         assert times == [1000, 1000, 1003, 999]
         assert (header.max_timestamp, header.base_sequence) == (1003, 0)
 

@@ -26,17 +26,17 @@ def the_value(answers: list[Any]) -> Any:
 
 
 class Place:
-    """A purgatory, and what it was told to answer."""
+    """A purgatory, and the answers that it has given."""
 
     def __init__(self) -> None:
         node = Node("test", "broker")
         self.timers = Timers(node)
         self.purgatory = Purgatory("commit", self.timers, node)
-        self.told: list[Any] = []
+        self.answers: list[Any] = []
 
     def park(self, delayed: Any) -> None:
         assert isinstance(delayed, Delayed)
-        self.purgatory.watch(delayed, self.purgatory.check, self.told.append)
+        self.purgatory.watch(delayed, self.purgatory.check, self.answers.append)
 
 
 async def test_value_or_raise_returns_values_and_raises_errors() -> None:
@@ -53,15 +53,15 @@ async def test_late_answer_is_delivered_through_the_purgatory() -> None:
     wrong.give(ERROR)
     ticket.give(3)
 
-    assert [str(told) for told in place.told] == [str(ERROR), "3"]
-    assert place.told[0] is not ERROR  # which, raised, would know the frames that know it
+    assert [str(answer) for answer in place.answers] == [str(ERROR), "3"]
+    assert place.answers[0] is not ERROR  # which, raised, would know the frames that know it
     assert place.purgatory.waiting == 0
 
 
 async def test_errors_are_delivered_as_answers_without_a_value_step(
     autojump_clock: MockClock,
 ) -> None:
-    """What has no time does not end by itself."""
+    """A reply without a timeout does not end by itself."""
     place, ticket, wrong, endless = Place(), PendingReply(), PendingReply(), PendingReply()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(place.timers.run)
@@ -74,9 +74,9 @@ async def test_errors_are_delivered_as_answers_without_a_value_step(
         nursery.cancel_scope.cancel()
 
     late = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "no answer in time")
-    assert [repr(told) for told in place.told] == [repr([ERROR]), "[3]", repr([late])]
+    assert [repr(answer) for answer in place.answers] == [repr([ERROR]), "[3]", repr([late])]
     endless.give(4)
-    assert place.told[-1] == [4]
+    assert place.answers[-1] == [4]
     assert not place.purgatory.watchers
 
 
@@ -86,10 +86,10 @@ async def test_combined_answer_is_given_when_the_last_reply_arrives() -> None:
     place.park(wait_for_answers(tickets, place.purgatory, 1.0))
 
     last.give(3)
-    assert place.told == []
+    assert place.answers == []
     first.give(1)
 
-    assert place.told == [[1, ERROR, 3]]
+    assert place.answers == [[1, ERROR, 3]]
     assert wait_for_answers([PendingReply(1), PendingReply(2)], place.purgatory, 1.0) == [1, 2]
 
 
@@ -102,14 +102,14 @@ async def test_reply_after_the_timeout_is_answered_with_an_error(autojump_clock:
         await trio.sleep(3.0)
         nursery.cancel_scope.cancel()
 
-    error, (value, late) = place.told
+    error, (value, late) = place.answers
     assert (error.code, value, late.code) == (
         ErrorCode.COORDINATOR_NOT_AVAILABLE,
         1,
         ErrorCode.COORDINATOR_NOT_AVAILABLE,
     )
     ticket.give(5)  # nobody waits any more
-    assert len(place.told) == 2
+    assert len(place.answers) == 2
 
 
 async def test_answered_reply_keeps_no_reference_to_the_delayed_operation() -> None:
@@ -121,7 +121,7 @@ async def test_answered_reply_keeps_no_reference_to_the_delayed_operation() -> N
 
     wanting.give(2)
     assert wanting.delayed is None
-    assert place.told == [[1, 2]]
+    assert place.answers == [[1, 2]]
 
 
 async def test_single_reply_is_given_as_it_is_also_none_and_errors() -> None:
@@ -132,7 +132,7 @@ async def test_single_reply_is_given_as_it_is_also_none_and_errors() -> None:
     for reply, answer in zip(replies, (None, 3, ERROR), strict=True):
         reply.give(answer)
 
-    assert place.told == [[None], [3], [ERROR]]
+    assert place.answers == [[None], [3], [ERROR]]
     assert place.purgatory.waiting == 0
 
 
@@ -145,7 +145,7 @@ async def test_single_reply_is_an_error_after_its_timeout(autojump_clock: MockCl
         await trio.sleep(100.0)
         nursery.cancel_scope.cancel()
 
-    (late,) = place.told
+    (late,) = place.answers
     assert (late.code, late.message) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, "no answer in time")
     endless.give(4)
-    assert place.told[1:] == [4]
+    assert place.answers[1:] == [4]

@@ -1,4 +1,4 @@
-"""What whoever asks a shard is told that does not serve."""
+"""Errors of a shard that does not serve."""
 
 import pytest
 
@@ -8,11 +8,11 @@ from trio_kafka.errors import ErrorCode
 
 @pytest.mark.parametrize("state", ShardState)
 def test_every_state_except_active_has_a_retriable_error(state: ShardState) -> None:
-    told = REFUSALS.get(state)
+    code = REFUSALS.get(state)
 
     if state is ShardState.ACTIVE:
-        assert told is None
+        assert code is None
     elif state is ShardState.LOADING:
-        assert told is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS  # here
+        assert code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS  # here
     else:
-        assert told is ErrorCode.NOT_COORDINATOR  # elsewhere
+        assert code is ErrorCode.NOT_COORDINATOR  # elsewhere

@@ -115,10 +115,10 @@ async def test_topic_recreated_in_a_single_metadata_change_gets_new_shards(
         assert gone is not None
         delta.delete_topic(gone)
         delta.create_topic(TOPIC, new)
-        made = delta.topic(new)
-        assert made is not None
+        new_topic = delta.topic(new)
+        assert new_topic is not None
         for number in (0, 1):
-            delta.set_partition(made, number, old.partitions[number])
+            delta.set_partition(new_topic, number, old.partitions[number])
             replicas._partitions[new, number] = replicas.partition(TOPIC, number)
         image = delta.apply(image.offset, image.epoch, 0)
         for _ in runtime.publish(delta, image):

@@ -21,9 +21,9 @@ pytestmark = pytest.mark.leaves(
 
 @pytest.fixture
 async def stage() -> Stage:
-    made = Stage()
-    made.activate()
-    return made
+    new_stage = Stage()
+    new_stage.activate()
+    return new_stage
 
 
 async def test_loaded_state_is_not_returned_before_its_commit() -> None:
@@ -35,7 +35,7 @@ async def test_loaded_state_is_not_returned_before_its_commit() -> None:
     assert isinstance(stage.submit(read), Delayed)
     stage.commit(1)
 
-    assert stage.told == [["a"]]
+    assert stage.answers == [["a"]]
 
 
 async def test_shard_fails_on_activation_when_its_loaded_records_are_lost() -> None:
@@ -64,7 +64,7 @@ async def test_request_during_activation_waits_until_the_shard_is_active() -> No
     assert isinstance(stage.submit(read), Delayed)
     drain(stage)
 
-    assert stage.told == [["begun"]]
+    assert stage.answers == [["begun"]]
 
 
 async def test_unloading_during_activation_writes_nothing_and_fails_requests() -> None:
@@ -75,7 +75,7 @@ async def test_unloading_during_activation_writes_nothing_and_fails_requests() -
     stage.unload()
     drain(stage)
 
-    assert [error.code for error in stage.told] == [ErrorCode.NOT_COORDINATOR]
+    assert [error.code for error in stage.answers] == [ErrorCode.NOT_COORDINATOR]
     assert stage.log.records == []
 
 
@@ -97,7 +97,7 @@ async def test_unloading_within_a_stepwise_event_aborts_the_event(stage: Stage) 
     stage.unload()
 
     assert not stage.shard.busy
-    assert [error.code for error in stage.told] == [ErrorCode.NOT_COORDINATOR]
+    assert [error.code for error in stage.answers] == [ErrorCode.NOT_COORDINATOR]
     assert stage.log.records == []
 
 
@@ -139,7 +139,7 @@ async def test_events_wait_for_a_stepwise_event_to_finish(stage: Stage) -> None:
         stage.shard.go_on(0.0)
 
     assert stage.machine.words == ["slow", "quick"]
-    assert stage.told == ["slow", "quick"]
+    assert stage.answers == ["slow", "quick"]
 
 
 @pytest.mark.parametrize(("again", "due"), [(True, [("session",)]), (False, [])])
@@ -156,7 +156,7 @@ async def test_due_timer_that_is_reset_or_cancelled_before_its_turn_does_not_fir
         yield
         return Effects(answers=[(ticket, None)])
 
-    def heard(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
+    def beats(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
         return Effects(answers=[(ticket, None)]).set_timer(("session",), 100)
 
     def leaves(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
@@ -164,10 +164,10 @@ async def test_due_timer_that_is_reset_or_cancelled_before_its_turn_does_not_fir
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(stage.timers.run)
-        stage.submit(heard)
+        stage.submit(beats)
         await trio.sleep(0.05)
         stage.submit(slowly)
-        stage.submit(heard if again else leaves)
+        stage.submit(beats if again else leaves)
         await trio.sleep(0.06)
         stage.commit(stage.log.end)
         assert stage.machine.due == []
@@ -225,7 +225,9 @@ async def test_request_that_times_out_fails_but_its_records_stay(
         await trio.sleep(5.1)
         nursery.cancel_scope.cancel()
 
-    assert [str(error) for error in stage.told] == ["COORDINATOR_NOT_AVAILABLE: no answer in time"]
+    assert [str(error) for error in stage.answers] == [
+        "COORDINATOR_NOT_AVAILABLE: no answer in time"
+    ]
     stage.commit(1)
     assert stage.machine.words == ["a"]
 
@@ -236,7 +238,7 @@ async def test_unloaded_shard_refuses_waiting_and_new_requests(stage: Stage) -> 
 
     stage.unload()
 
-    assert [error.code for error in stage.told] == [ErrorCode.NOT_COORDINATOR]
+    assert [error.code for error in stage.answers] == [ErrorCode.NOT_COORDINATOR]
     with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
         stage.submit(read)
     assert stage.log.changed is None
@@ -277,7 +279,7 @@ async def test_queued_events_are_processed_in_slices(stage: Stage) -> None:
     stage.submit(slowly)
     for number in range(5):
         stage.submit(write(f"w{number}"))
-    while not stage.told:
+    while not stage.answers:
         stage.shard.go_on(0.0)
     assert stage.machine.words == []
 
@@ -312,7 +314,7 @@ async def test_few_steps_of_a_request_are_executed_at_once() -> None:
     assert next(times) - before < 0.0002  # and nobody works for it meanwhile
     stage.commit(stage.log.end)
 
-    assert stage.told == ["done", "done"]
+    assert stage.answers == ["done", "done"]
 
 
 async def test_exception_in_immediate_steps_fails_the_request_and_the_shard() -> None:
@@ -344,7 +346,7 @@ async def test_exception_in_an_event_fails_its_request_and_the_shard(
         stage.submit(breaks)
         while stage.shard.busy:
             stage.shard.go_on(0.0)
-        assert stage.told[-1].code is ErrorCode.UNKNOWN_SERVER_ERROR
+        assert stage.answers[-1].code is ErrorCode.UNKNOWN_SERVER_ERROR
     else:
         with pytest.raises(KafkaError, match="UNKNOWN_SERVER_ERROR"):
             stage.submit(breaks)
@@ -366,6 +368,6 @@ async def test_exception_during_activation_fails_the_shard_and_its_requests(
 
     assert (stage.shard.state, stage.failures) == (ShardState.UNLOADED, [stage.shard])
     whole(stage.shard.dismiss())
-    assert [error.code for error in stage.told] == [ErrorCode.NOT_COORDINATOR]
+    assert [error.code for error in stage.answers] == [ErrorCode.NOT_COORDINATOR]
     with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
         stage.submit(read)

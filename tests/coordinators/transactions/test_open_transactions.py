@@ -69,13 +69,13 @@ async def test_transaction_of_an_id_is_known_and_others_behind_it_are_not_the_ol
         )
         await hang(served)
 
-        hanging, known = judged(served).listed
+        hanging, known_transaction = judged(served).listed
         (only,) = judged(served, most=1).listed
 
-    assert (known.verdict, known.transactional_id) == ("known", ID)
-    assert (known.is_oldest, known.held) == (True, 3)
+    assert (known_transaction.verdict, known_transaction.transactional_id) == ("known", ID)
+    assert (known_transaction.is_oldest, known_transaction.held) == (True, 3)
     assert (hanging.verdict, hanging.is_oldest, hanging.held) == ("hanging", False, 2)
-    assert only == known
+    assert only == known_transaction
 
 
 async def test_transaction_whose_id_has_ended_it_elsewhere_hangs_and_names_the_id(

@@ -50,12 +50,12 @@ def random_operations(chance: random.Random, now_ms: int, count: int) -> list[tu
 
     result: list[tuple] = []
     for _ in range(count):
-        what = chance.random()
-        if what < 0.75:
+        draw = chance.random()
+        if draw < 0.75:
             word = chance.choice(["data", "data", "data", "stamped"])
             producer = chance.randrange(-1, 4 if word == "data" else 2)
             result.append((word, producer, records(), chance.choice(list(Codec))))
-        elif what < 0.95:
+        elif draw < 0.95:
             result.append(("end", chance.randrange(2, 4), chance.random() < 0.5, now_ms))
         else:
             result.append(("roll",))
@@ -136,12 +136,12 @@ def test_cleaner_and_apache_kafkas_cleaner_keep_the_same_batches(tmp_path: Path)
                 batches, transactions = cleaned_by_us(
                     log, theirs, first_dirty[number], columnar=columnar
                 )
-                assert [seen(batch) for batch in batches] == [seen(one) for one in theirs]
-                untouched = {one for batch in log.segments.values() for one in batch}
+                assert [seen(batch) for batch in batches] == [seen(their) for their in theirs]
+                untouched = {batch for segment in log.segments.values() for batch in segment}
                 assert untouched & set(batches) == untouched & set(theirs)
                 assert transactions == entries
             log.segments = {0: theirs, active: log.segments[active]}
-            log.batches = [seen(one) for batch in log.segments.values() for one in batch]
+            log.batches = [seen(batch) for segment in log.segments.values() for batch in segment]
             log.aborted = [
                 batch for batch in log.aborted if batch.last_offset in {e[2] for e in entries}
             ]

@@ -1,4 +1,4 @@
-"""What each kind of failure says about the log, and about its disk."""
+"""Consequences of each kind of failure for the log, and for its disk."""
 
 import pytest
 import trio

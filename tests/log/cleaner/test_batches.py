@@ -16,7 +16,7 @@ from trio_kafka.world.protocols import Directory
 PATH = "/compacted-0/00000000000000000000.log"
 
 
-def one(offset: int, size: int = 13) -> bytes:
+def batch_at(offset: int, size: int = 13) -> bytes:
     return data_batch(offset, [Record(key=b"k", value=bytes(size))])
 
 
@@ -47,15 +47,15 @@ def reader(
     return finish(SegmentReader.open(directory, 0, end, pace=pace, buffer=buffer)), pace
 
 
-def read_all(found: SegmentReader, skip_below: int = 0) -> list[list[tuple[int, bytes]]]:
+def read_all(segment_reader: SegmentReader, skip_below: int = 0) -> list[list[tuple[int, bytes]]]:
     chunks = []
-    while chunk := finish(found.next_chunk(skip_below)):
+    while chunk := finish(segment_reader.next_chunk(skip_below)):
         chunks.append([(batch.position, bytes(batch.data)) for batch in chunk])
     return chunks
 
 
 def test_batches_are_read_in_chunks_with_their_positions() -> None:
-    written = [one(offset, 300 + offset) for offset in range(40)]
+    written = [batch_at(offset, 300 + offset) for offset in range(40)]
     result, pace = reader(written)
 
     chunks = read_all(result)
@@ -69,7 +69,7 @@ def test_batches_are_read_in_chunks_with_their_positions() -> None:
 
 
 def test_a_batch_larger_than_the_buffer_is_read_whole() -> None:
-    written = [one(0), one(1, 20_000), one(2)]
+    written = [batch_at(0), batch_at(1, 20_000), batch_at(2)]
     result, _ = reader(written)
 
     assert [[data for _, data in chunk] for chunk in read_all(result)] == [
@@ -84,11 +84,11 @@ def test_an_empty_segment_has_no_batches() -> None:
 
 
 def test_batches_below_an_offset_are_not_checked() -> None:
-    bad = bytearray(one(0, 3000))
+    bad = bytearray(batch_at(0, 3000))
     bad[-1] ^= 1
-    result, _ = reader([bytes(bad), one(1, 3000), one(2)])
+    result, _ = reader([bytes(bad), batch_at(1, 3000), batch_at(2)])
 
-    assert [data for chunk in read_all(result, 2) for _, data in chunk] == [one(2)]
+    assert [data for chunk in read_all(result, 2) for _, data in chunk] == [batch_at(2)]
 
 
 @pytest.mark.parametrize(
@@ -104,11 +104,11 @@ def test_batches_below_an_offset_are_not_checked() -> None:
         (lambda log: log[:98] + b"\1" + log[99:], 82, "of the message at position"),
         (lambda log: log[:98] + b"\3" + log[99:], 82, "magic 3"),
         (lambda log: log + log[:82], 164, "offsets 0 to 0 and 1 records, want offsets from 2"),
-        (lambda log: log + one(999) + one(1000), 246, "to 999"),
+        (lambda log: log + batch_at(999) + batch_at(1000), 246, "to 999"),
     ],
 )
 def test_damaged_batch_is_reported_with_its_position(damage, position: int, reason: str) -> None:
-    result, _ = reader(damage(one(0) + one(1)))
+    result, _ = reader(damage(batch_at(0) + batch_at(1)))
 
     with pytest.raises(CleaningError) as caught:
         read_all(result)
@@ -118,9 +118,9 @@ def test_damaged_batch_is_reported_with_its_position(damage, position: int, reas
 
 
 def test_batch_whose_last_offset_is_below_its_base_offset_is_damage() -> None:
-    bad = bytearray(one(3))
+    bad = bytearray(batch_at(3))
     struct.pack_into(">i", bad, 23, -1)
-    header = header_of(one(3))
+    header = header_of(batch_at(3))
     header.last_offset_delta = -1
     result, _ = reader(b"")
 
@@ -129,7 +129,7 @@ def test_batch_whose_last_offset_is_below_its_base_offset_is_damage() -> None:
 
 
 def test_segment_file_cut_by_another_program_is_damage() -> None:
-    result, _ = reader(one(0) + one(1))
+    result, _ = reader(batch_at(0) + batch_at(1))
     result._file._node.truncate(100)
     result._file = type("Longer", (), {"size": 164, "try_read": result._file.try_read})()
 

@@ -35,7 +35,9 @@ async def test_plan_of_a_run_holds_the_segments_producers_and_settings_of_its_lo
     sealed = [segment for segment in log.segments if segment.sealed]
     assert planned.segments == tuple(sealed)
     assert planned.end_offset == log.segments.active.base_offset
-    assert [segment.base_offset for segment in job.segments] == [one.base_offset for one in sealed]
+    assert [segment.base_offset for segment in job.segments] == [
+        segment.base_offset for segment in sealed
+    ]
     assert all(segment.size for segment in job.segments)
     assert all(segment.index_size and segment.time_index_size for segment in job.segments)
     assert (job.first_dirty_offset, job.first_uncleanable_offset) == (0, planned.end_offset)

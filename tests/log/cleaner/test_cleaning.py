@@ -179,24 +179,24 @@ def test_runs_keep_the_batches_that_the_model_keeps(
         model = Model(first_dirty=first_dirty, upper_bound=log.end, now_ms=now, active=producers)
         want = model.clean(log.batches)
         batches = cleaned_batches(directory, job, done)
-        assert [seen(one) for one in batches] == want
-        known = [
-            one
-            for one in log.aborted
+        assert [seen(cleaned) for cleaned in batches] == want
+        aborted = [
+            transaction
+            for transaction in log.aborted
             if any(
                 batch.transaction
                 and not batch.is_control
-                and batch.transaction.marker == one.last_offset
+                and batch.transaction.marker == transaction.last_offset
                 for batch in log.batches
             )
         ]
         log.aborted = cleaned_transactions(directory, job, done)
-        assert log.aborted == known
+        assert log.aborted == aborted
         _check_stats(log, done, want, first_dirty)
         log.batches = want
         log.segments = {group.base_offset: [] for group in done.groups}
-        for batch, one in zip(batches, want, strict=True):
-            base = max(base for base in log.segments if base <= one.base_offset)
+        for batch, expected in zip(batches, want, strict=True):
+            base = max(base for base in log.segments if base <= expected.base_offset)
             log.segments[base].append(batch)
         log.segments.setdefault(log.end, [])
         first_dirty = done.end_offset
@@ -204,7 +204,7 @@ def test_runs_keep_the_batches_that_the_model_keeps(
 
 def _check_stats(log: Written, done, want: list[Seen], first_dirty: int) -> None:
     stats = done.stats
-    assert stats.messages_written == sum(len(one.records) for one in want)
+    assert stats.messages_written == sum(len(batch.records) for batch in want)
     assert stats.bytes_written == sum(group.size for group in done.groups)
     assert [base for group in done.groups for base in group.replaced] == sorted(
         base for base in log.segments if base < log.end
@@ -262,7 +262,8 @@ def test_several_runs_with_a_small_key_map_keep_the_latest_value_of_each_key(
         rest = {
             record[0]
             for base in segments
-            if base not in [one for group in done.groups for one in group.replaced]
+            if base
+            not in [replaced_base for group in done.groups for replaced_base in group.replaced]
             for batch in segments[base]
             for record in seen(batch).records
         }
@@ -354,7 +355,7 @@ def test_malformed_batch_is_removed_after_delete_retention_ms(columnar: bool, di
     for group in (noticed, waiting):
         assert list(group.reasons) == [2]
         assert "offsets 2 to 3" in group.reasons[2]
-    assert [one.removed for one in removed.unreadable] == [True]
+    assert [batch.removed for batch in removed.unreadable] == [True]
     assert removed.reasons == {}
 
 
@@ -434,12 +435,12 @@ def test_run_closes_its_files_whichever_system_call_fails() -> None:
         disk = MemoryDisk()
         directory = disk.directory("/compacted-0", create=True)
         job = small_job(directory, {0: [keyed(0, 1, 2)], 2: [keyed(2, 1, 2)]}, 4, segment_bytes=1)
-        left = calls
+        remaining_calls = calls
 
         def fault(name: str, call: str, target: str) -> OSError | None:
-            nonlocal left
-            left -= 1
-            return OSError(errno.EIO, "broken") if left < 0 else None
+            nonlocal remaining_calls
+            remaining_calls -= 1
+            return OSError(errno.EIO, "broken") if remaining_calls < 0 else None
 
         disk.fault = fault
         try:
@@ -556,7 +557,7 @@ def test_large_batches_that_exceed_the_memory_limit_are_all_filtered(columnar: b
 
     result = [seen(batch) for batch in cleaned_batches(directory, job, done)]
     want = [[at + 1] for at in range(0, 18, 2)] + [[18, 19]]
-    assert [[record[0] for record in one.records] for one in result] == want
+    assert [[record[0] for record in batch.records] for batch in result] == want
 
 
 @pytest.mark.parametrize(
@@ -586,7 +587,7 @@ def test_a_run_covers_whole_batches_until_the_map_is_full(
 
     assert done.end_offset == 5
     result = [seen(batch) for batch in cleaned_batches(directory, job, done)]
-    assert [len(one.records) for one in result] == [1, 1, 1, 1, 10, 1]
+    assert [len(batch.records) for batch in result] == [1, 1, 1, 1, 10, 1]
     assert done.stats.map_messages_read == 5
     assert done.stats.invalid_messages == 0
 

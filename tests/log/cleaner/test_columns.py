@@ -41,7 +41,7 @@ def test_unreadable_batch_among_others_is_reported_and_the_others_are_compacted(
 
 
 def test_batches_are_kept_if_all_of_them_are_unreadable() -> None:
-    batches = [one._replace(data=one.data[:-1]) for one in batches_of(5)]
+    batches = [batch._replace(data=batch.data[:-1]) for batch in batches_of(5)]
     columns = Columns.make(rules(), b"", Pace())
 
     assert finish(columns.index(batches, 0)) == (5, None)

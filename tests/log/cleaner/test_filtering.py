@@ -85,7 +85,7 @@ def test_tombstone_removes_older_values_and_stays_until_its_delete_horizon(colum
 
     first = log.clean(now_ms=5000)
     assert [(segment.base_offset, segment.horizon) for segment in first] == [(0, None), (2, 6000)]
-    assert [record[2] for one in first for record in one.records] == [b"b", b"a"]
+    assert [record[2] for batch in first for record in batch.records] == [b"b", b"a"]
     assert log.clean(now_ms=5999) == first
     assert log.unchanged
     assert log.clean(now_ms=6000) == first[:1]
@@ -168,7 +168,7 @@ def test_last_batch_of_an_active_producer_stays_as_an_empty_batch(columnar: bool
 
     result = log.clean()
 
-    assert [(one.base_offset, one.producer, len(one.records)) for one in result] == [
+    assert [(batch.base_offset, batch.producer, len(batch.records)) for batch in result] == [
         (1, (5, 1, 11), 0),
         (2, (-1, -1, -1), 1),
     ]

@@ -14,7 +14,7 @@ def groups(*segments: SealedFile, end: int = 1 << 40, upper: int = 1 << 40) -> l
         first_dirty_offset=0,
         first_uncleanable_offset=upper,
     )
-    return [[one.base_offset for one in group] for group in group_segments(job, end)]
+    return [[segment.base_offset for segment in group] for group in group_segments(job, end)]
 
 
 def test_a_group_is_at_most_as_large_as_a_segment() -> None:

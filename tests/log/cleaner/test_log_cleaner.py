@@ -225,8 +225,8 @@ async def test_a_change_of_settings_restarts_a_run(autojump_clock, world):
     async with trio.open_nursery() as nursery:
         await nursery.start(cleaner.run)
         await trio.sleep(60)
-        (one,) = cleaner.cleaners
-        assert one.figures()["partition"] == "c-0"
+        (thread,) = cleaner.cleaners
+        assert thread.figures()["partition"] == "c-0"
         assert log.size == before
         cleaner.configure(type(cleaner.settings)())
         await trio.sleep(60)

@@ -36,11 +36,11 @@ def batches(count: int) -> list[bytes]:
     ]
 
 
-def written(directory, found: list[bytes], per_flush: int = 7):
+def written(directory, encoded_batches: list[bytes], per_flush: int = 7):
     pace = Pace()
     new = finish(NewSegment.create(directory, JOB, 1000, pace=pace))
     steps: list[Step] = []
-    for number, batch in enumerate(found):
+    for number, batch in enumerate(encoded_batches):
         new.add(header_of(batch), batch)
         if not number % per_flush:
             finish(new.flush(), steps)
@@ -82,19 +82,19 @@ def test_several_batches_are_written_with_one_append() -> None:
 
 def test_new_segment_has_a_transaction_index_of_aborted_transactions() -> None:
     directory = new_directory()
-    one = AbortedTransaction(
+    transaction = AbortedTransaction(
         producer_id=1, first_offset=1000, last_offset=1001, last_stable_offset=1002
     )
     marker = marker_batch(1001, ProducerFields(1, 0), commit=False, time=5)
     new = finish(NewSegment.create(directory, JOB, 1000, pace=Pace()))
     new.add(header_of(marker), marker)
 
-    group = finish(new.finish([1000], [one], unchanged=False))
+    group = finish(new.finish([1000], [transaction], unchanged=False))
 
     assert group.transactions == 1
     directory.rename(JOB.name(1000, TRANSACTION_INDEX), "00000000000000001000.txnindex")
     directory.rename(JOB.name(1000, LOG), "00000000000000001000.log")
-    assert run_now(Segment.open(directory, 1000, 0).transactions.all()) == (one,)
+    assert run_now(Segment.open(directory, 1000, 0).transactions.all()) == (transaction,)
 
 
 def test_files_of_an_earlier_run_are_replaced() -> None:

@@ -83,8 +83,8 @@ def test_timestamps_that_exceed_64_bits_wrap_as_in_java() -> None:
 
     block = whole(shifted(batch[HEADER_SIZE:], 1, old, base_timestamp=-5))
 
-    (one,) = decode_records(block, old)
-    assert wrapped(one.timestamp - old.base_timestamp - 5) == (1 << 63) - 1
+    (record,) = decode_records(block, old)
+    assert wrapped(record.timestamp - old.base_timestamp - 5) == (1 << 63) - 1
 
 
 def test_delete_horizon_does_not_exceed_63_bits() -> None:

@@ -63,28 +63,28 @@ def results(strategy: Records, batches: list[Batch], start: int, last: int) -> o
 
 
 @hypothesis.given(
-    one=records(), two=records(), start=st.integers(0, 300), last=st.integers(0, 40_000)
+    first=records(), second=records(), start=st.integers(0, 300), last=st.integers(0, 40_000)
 )
 def test_rows_and_columns_keep_the_same_records(
-    one: list[Record], two: list[Record], start: int, last: int
+    first: list[Record], second: list[Record], start: int, last: int
 ) -> None:
-    for record in two:
-        record.offset += one[-1].offset
-    batches = [batch_of(data_batch(5, one)), batch_of(data_batch(one[-1].offset + 1, two))]
+    for record in second:
+        record.offset += first[-1].offset
+    batches = [batch_of(data_batch(5, first)), batch_of(data_batch(first[-1].offset + 1, second))]
 
     assert results(rows(), batches, start, last) == results(columns(), batches, start, last)
 
 
-@hypothesis.given(found=records(), data=st.data())
+@hypothesis.given(originals=records(), data=st.data())
 def test_malformed_batch_stays_and_none_of_its_keys_enters_the_key_map(
-    found: list[Record], data: st.DataObject
+    originals: list[Record], data: st.DataObject
 ) -> None:
     """Any byte may be false, or the end missing: what the codec refuses, both refuse."""
-    encoded = bytearray(data_batch(5, found))
+    encoded = bytearray(data_batch(5, originals))
     for _ in range(data.draw(st.integers(1, 2))):
         at = data.draw(st.integers(61, len(encoded) - 1))
         encoded[at] = data.draw(st.integers(0, 255))
-    batch = batch_of(bytes(data_batch(5, found)))
+    batch = batch_of(bytes(data_batch(5, originals)))
     batch = batch._replace(
         data=memoryview(bytes(encoded[: data.draw(st.integers(61, len(encoded)))]))
     )
@@ -95,7 +95,7 @@ def test_malformed_batch_stays_and_none_of_its_keys_enters_the_key_map(
     except KafkaError:
         sound = False
 
-    before = [Record(offset=number, key=record.key) for number, record in enumerate(found)]
+    before = [Record(offset=number, key=record.key) for number, record in enumerate(originals)]
     batches = [batch_of(data_batch(0, before)), batch]
 
     by_rows = results(rows(), batches, 0, 1 << 40)
@@ -104,8 +104,8 @@ def test_malformed_batch_stays_and_none_of_its_keys_enters_the_key_map(
     _, keys, (_, survivors) = by_rows
     assert survivors.unreadable is not sound
     if not sound:
-        assert (survivors.kept, survivors.content) == (len(found), None)
-        assert keys == len({record.key for record in found if record.key is not None})
+        assert (survivors.kept, survivors.content) == (len(originals), None)
+        assert keys == len({record.key for record in originals if record.key is not None})
 
 
 @pytest.mark.parametrize("make", [rows, columns])
@@ -207,4 +207,4 @@ def test_filtering_stops_at_a_bounded_size_of_record_content(make) -> None:
     result = finish(strategy.filter(batches, 10, 0))
 
     assert len(result) == 2
-    assert [one.kept for one in result] == [1, 1]
+    assert [batch.kept for batch in result] == [1, 1]

@@ -79,7 +79,10 @@ def workers_with_files(path):
         if int(pid) == os.getpid():
             continue
         try:
-            names = [os.readlink(f"/proc/{pid}/fd/{one}") for one in os.listdir(f"/proc/{pid}/fd")]
+            names = [
+                os.readlink(f"/proc/{pid}/fd/{descriptor}")
+                for descriptor in os.listdir(f"/proc/{pid}/fd")
+            ]
         except OSError:
             continue
         if any(name.startswith(str(path)) for name in names):

@@ -36,7 +36,7 @@ Model = dict[str, str | None]
 def mixed(number: int) -> list[tuple[str, str | None]]:
     """Keys that are written again and again, some of them removed, some of them rare."""
     pairs: list[tuple[str, str | None]] = [
-        (f"k{one % 4}", f"{one}-{'x' * 30}") for one in range(number)
+        (f"k{index % 4}", f"{index}-{'x' * 30}") for index in range(number)
     ]
     pairs[number // 5 :: 7] = [("k1", None)] * len(pairs[number // 5 :: 7])
     pairs[1] = ("rare", "once")
@@ -50,8 +50,8 @@ def living(pairs: list[tuple[str, str | None]]) -> Model:
     return {key: value for key, value in dict(pairs).items() if value is not None}
 
 
-def without_tombstones(found: Model) -> Model:
-    return {key: value for key, value in found.items() if value is not None}
+def without_tombstones(model: Model) -> Model:
+    return {key: value for key, value in model.items() if value is not None}
 
 
 async def prepared(world, *, delete_retention_ms=0):
@@ -90,7 +90,7 @@ async def test_concurrent_reads_see_the_same_values_during_swaps(autojump_clock,
         nursery.cancel_scope.cancel()
 
     assert len(result) > 10
-    assert all(one == living(mixed(60)) for one in result)
+    assert all(values == living(mixed(60)) for values in result)
     assert log.failed is None
 
 
@@ -268,9 +268,9 @@ def test_crashes_neither_lose_a_value_nor_restore_a_removed_value(seeds):
                         end = log.end_offset
                         await sync(log)
                         synced = max(synced, end)
-                        runs += sum(one.runs for one in cleaner.cleaners)
-                        for one in cleaner.cleaners:
-                            one.runs = 0
+                        runs += sum(cleaner_thread.runs for cleaner_thread in cleaner.cleaners)
+                        for thread in cleaner.cleaners:
+                            thread.runs = 0
                     await trio.sleep(chance.uniform(0, 0.1))
 
         for _ in range(4):
@@ -319,7 +319,7 @@ async def handmade(world, *, size=0):
         suffix=".x.cleaned",
     )
     contents = {".log": bytes(first), ".index": b"", ".timeindex": b""}
-    await fill(log.directory, {job.name(0, kind): one for kind, one in contents.items()})
+    await fill(log.directory, {job.name(0, kind): data for kind, data in contents.items()})
     group = CleanedGroup(
         base_offset=0,
         replaced=tuple(segment.base_offset for segment in old),

@@ -28,8 +28,8 @@ def marker(offset: int, producer_id: int, *, count: int = 1) -> BatchHeader:
 
 
 def test_batches_of_an_aborted_transaction_are_removed_up_to_its_marker() -> None:
-    one = aborted(1, 2, 4)
-    state = Transactions.since([one], 0)
+    transaction = aborted(1, 2, 4)
+    state = Transactions.since([transaction], 0)
 
     assert not state.see_data(data(0, 1))  # an earlier, committed transaction
     assert not state.see_control(marker(1, 1), ControlType.COMMIT)
@@ -37,7 +37,7 @@ def test_batches_of_an_aborted_transaction_are_removed_up_to_its_marker() -> Non
     assert not state.see_data(data(3, 2))
     assert not state.see_control(marker(4, 1), ControlType.ABORT)
     assert not state.see_data(data(5, 1))
-    assert state.retained == [one]
+    assert state.retained == [transaction]
 
 
 def test_batch_outside_a_transaction_is_kept_inside_an_aborted_range() -> None:

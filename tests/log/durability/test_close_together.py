@@ -143,14 +143,14 @@ async def test_logs_closed_together_can_be_opened_and_appended_to_again(
 async def test_appends_waiting_for_a_sync_are_notified_by_the_close(autojump_clock, world) -> None:
     root = world.directory("/data", create=True)
     logs = [new_log(world, f"/data/t-{number}", flush_messages=1) for number in range(20)]
-    told = []
+    notified_logs = []
     for log in logs:
-        log.on_durable = lambda log=log: told.append(log)
+        log.on_durable = lambda log=log: notified_logs.append(log)
         append(log, batch())
 
     await close_together(root, logs)
 
-    assert told == logs
+    assert notified_logs == logs
 
 
 async def test_failed_sync_of_the_disk_leaves_no_clean_shutdown_marker(

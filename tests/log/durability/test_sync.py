@@ -30,20 +30,20 @@ async def test_sync_is_requested_at_a_sealed_segment_and_after_flush_messages(
     autojump_clock, world
 ):
     log = new_log(world, segment_bytes=200, flush_messages=4)
-    asked = []
-    log.wants_sync = lambda one: asked.append(one.end_offset)
+    requests = []
+    log.wants_sync = lambda log_to_sync: requests.append(log_to_sync.end_offset)
     for _ in range(4):
         append(log, batch())
 
-    assert asked == [2, 4]
+    assert requests == [2, 4]
     await sync(log)
     assert log.recovery_point == 4
 
 
 async def test_append_that_makes_a_flush_due_counts_only_after_its_sync(autojump_clock, world):
     log = new_log(world, flush_messages=3)
-    told = []
-    log.on_durable = lambda: told.append(log.durable_end)
+    durable_ends = []
+    log.on_durable = lambda: durable_ends.append(log.durable_end)
     append(log, batch(2))
     assert log.durable_end == 2  # no flush is due: acknowledged without one
 
@@ -51,11 +51,11 @@ async def test_append_that_makes_a_flush_due_counts_only_after_its_sync(autojump
     assert log.durable_end == 0
     await sync(log)
 
-    assert told == [3]
+    assert durable_ends == [3]
     append(log, batch(2))
     assert log.durable_end == 5
     await sync(log)
-    assert told == [3]  # nobody waited
+    assert durable_ends == [3]  # nobody waited
 
 
 async def test_records_appended_during_a_sync_are_not_durable_after_it(autojump_clock, world):

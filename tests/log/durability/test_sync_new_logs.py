@@ -92,21 +92,21 @@ def test_synced_new_logs_survive_a_power_loss():
 async def test_bytes_appended_during_the_sync_of_new_logs_are_not_durable(
     autojump_clock, world, nursery
 ):
-    one, *others = make(await started_at(world))
-    nursery.start_soon(sync_new, [one, *others])
+    first, *others = make(await started_at(world))
+    nursery.start_soon(sync_new, [first, *others])
     await trio.sleep(0.0001)
-    assert one.unsynced.new
+    assert first.unsynced.new
 
     for _ in range(7):
-        append(one, batch())
+        append(first, batch())
     await trio.sleep(5)
-    assert not one.unsynced.new
-    assert one.recovery_point == 0
+    assert not first.unsynced.new
+    assert first.recovery_point == 0
     synced(world)
 
-    await sync(one)
+    await sync(first)
     assert synced(world)[-1] == "/data/t-0"  # segments that were begun meanwhile
-    assert one.recovery_point == 7
+    assert first.recovery_point == 7
 
 
 async def test_new_logs_created_one_after_another_are_synced_together(
@@ -150,22 +150,22 @@ async def test_topic_id_written_for_a_group_is_not_written_again(autojump_clock,
 async def test_new_log_during_an_append_is_not_synced_with_its_group(
     autojump_clock, world, nursery
 ):
-    one, other, third = make(await started_at(world))
-    append(one, batch())
+    first, second, third = make(await started_at(world))
+    append(first, batch())
     result = []
 
     async def sync_them():
-        result.extend(await sync_new([one, other, third]))
+        result.extend(await sync_new([first, second, third]))
 
-    async with other.writer.turn("append"):
+    async with second.writer.turn("append"):
         nursery.start_soon(sync_them)
         await trio.sleep(5)
 
-    assert result == [other]
+    assert result == [second]
 
-    assert not one.unsynced.new
-    assert one.recovery_point == 0
-    assert other.unsynced.new
+    assert not first.unsynced.new
+    assert first.recovery_point == 0
+    assert second.unsynced.new
     assert not third.unsynced.new
 
 

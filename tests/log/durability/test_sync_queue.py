@@ -24,7 +24,9 @@ async def test_slow_sync_of_a_log_does_not_delay_other_logs(autojump_clock, worl
     await format_directory(world, "/data")
     manager = await started(world, config=LogConfig(flush_messages=1))
     await nursery.start(manager.run)
-    slow, fast = (manager.create(one, TOPIC_ID, LogConfig(flush_messages=1)) for one in (T0, T1))
+    slow, fast = (
+        manager.create(partition, TOPIC_ID, LogConfig(flush_messages=1)) for partition in (T0, T1)
+    )
 
     async with slow.writer.turn("append"):
         for _ in range(10):  # as often as there are others to sync it

@@ -19,10 +19,10 @@ CALLS = ("open", "create", "lock", "names", "sync_directory")
 
 
 class Exhausted:
-    """No descriptor is left until `free`; `asked`: which calls wanted one."""
+    """No descriptor is left until `free`. refused_calls: those that needed one."""
 
     def __init__(self, world, *calls: str, number: int = errno.EMFILE) -> None:
-        self.asked: list[str] = []
+        self.refused_calls: list[str] = []
         self.free = False
         self._calls = calls or CALLS
         self._number = number
@@ -31,7 +31,7 @@ class Exhausted:
     def _fault(self, machine: str, call: str, target: str) -> OSError | None:
         if self.free or call not in self._calls:
             return None
-        self.asked.append(call)
+        self.refused_calls.append(call)
         return OSError(self._number, os.strerror(self._number))
 
     async def end_after(self, seconds: float) -> None:
@@ -60,7 +60,7 @@ async def test_retries_slow_down_to_one_a_second_and_end_with_a_free_descriptor(
     assert await names_in(world.directory("/")) == []
 
     assert 10.0 <= trio.current_time() - began <= 11.0
-    assert 14 <= len(gone.asked) <= 17
+    assert 14 <= len(gone.refused_calls) <= 17
 
 
 async def test_errors_other_than_descriptor_exhaustion_are_raised_at_once(
@@ -94,7 +94,7 @@ async def test_start_without_descriptors_waits_and_then_loads_all_logs(
     again = LogManager(world, ("/data",), Node("broker", "broker"))
     await start(again, IDENTITY, config=SMALL)
 
-    assert "lock" in gone.asked
+    assert "lock" in gone.refused_calls
     assert again.offline_paths == {}
     assert again.directories[0].offline is None
     assert [log.end_offset for log in again.logs] == [10, 10]
@@ -143,7 +143,7 @@ async def test_checkpoints_syncs_removal_and_close_wait_for_a_descriptor(
         await job()
         assert manager.directories[0].offline is None
         assert log.failed is None
-        if gone.asked:
+        if gone.refused_calls:
             assert trio.current_time() - began >= 5.0
         await trio.sleep(10)
 
@@ -167,7 +167,7 @@ async def test_truncation_waits_for_a_descriptor_and_the_directory_stays_online(
 
     await cut(log, 4)
 
-    assert gone.asked
+    assert gone.refused_calls
     assert log.failed is None
     assert manager.directories[0].offline is None
     assert log.end_offset == 4

@@ -70,17 +70,17 @@ def opened(files) -> int:
 
 def refuse(world, *names, times=1 << 30, number=errno.EMFILE):
     """No descriptor is left for the files that end with one of `names`; how often it was asked."""
-    asked: list[str] = []
+    attempts: list[str] = []
 
     def fault(machine: str, call: str, target: str) -> OSError | None:
         if call in ("open", "create") and target.endswith(names):
-            asked.append(target)
-            if len(asked) <= times:
+            attempts.append(target)
+            if len(attempts) <= times:
                 return OSError(number, os.strerror(number))
         return None
 
     world.universe.fault = fault
-    return asked
+    return attempts
 
 
 def allow(world) -> None:
@@ -164,28 +164,28 @@ async def test_files_are_closed_and_the_call_is_repeated_when_no_descriptor_is_f
 ):
     root, files = directory_of(world), OpenFiles(8)
     held = get(files, root, 0, 1, 2)
-    asked = refuse(world, "/3", "/new", times=1, number=number)
+    attempts = refuse(world, "/3", "/new", times=1, number=number)
 
     if call == "open":
         files.open(root, "3").close()
     else:
         run_now(files.create(root, "new")).close()
 
-    assert len(asked) == 2
+    assert len(attempts) == 2
     assert not any(is_open(file) for file in held)
     assert files.evicted == 3
 
 
 async def test_open_without_a_descriptor_raises_a_retriable_error(autojump_clock, world):
     root, files = directory_of(world), OpenFiles(8)
-    asked = refuse(world, "/3")
+    attempts = refuse(world, "/3")
 
     with pytest.raises(KafkaError) as caught:
         files.open(root, "3")
 
     assert caught.value.code is ErrorCode.REPLICA_NOT_AVAILABLE
     assert caught.value.code.retriable
-    assert len(asked) == 2
+    assert len(attempts) == 2
 
 
 async def test_other_errors_of_an_open_are_raised_and_close_no_file(autojump_clock, world):
@@ -247,14 +247,14 @@ async def test_append_and_read_at_the_end_open_and_use_no_other_file(autojump_cl
     files = OpenFiles(BUDGET)
     log = await sealed_log(world, files, segments=40)
     before = list(files._files)
-    asked = refuse(world, "")
+    attempts = refuse(world, "")
     log.config = evolve(log.config, segment_bytes=1 << 20)
 
     append(log, batch())
     read(log, log.end_offset - 1, 1 << 20, log.end_offset).release()
 
     assert list(files._files) == before
-    assert asked == []
+    assert attempts == []
 
 
 async def test_files_of_a_segment_count_in_the_budget_only_when_durable(autojump_clock, world):
@@ -719,11 +719,11 @@ async def test_sync_of_a_segment_whose_file_is_closed_opens_no_file(autojump_clo
     append(log, batch())
     await sync(log)
     files.close_idle(1)
-    asked = refuse(world, ".log")
+    attempts = refuse(world, ".log")
 
     await sync(log)
 
-    assert asked == []
+    assert attempts == []
     assert log.recovery_point == 1
 
 

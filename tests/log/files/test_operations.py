@@ -100,12 +100,12 @@ async def test_a_file_is_created_or_replaced_with_its_content(autojump_clock, wo
 
     for name in ("now", "thread"):
         root.create(name).append([b"long before"])
-    for made in (
+    for file in (
         run_now(creates("now", True)),
         await run_in_threads(creates("thread", True)),
         run_now(creates("new", True)),
     ):
-        assert made.size == len(content)
+        assert file.size == len(content)
     with pytest.raises(FileExistsError):
         run_now(creates("now", False))
 

@@ -98,14 +98,14 @@ async def test_a_sealed_index_can_grow_again(autojump_clock, world):
 
 
 @given(st.lists(st.integers(1, 10_000), unique=True, max_size=1500), st.integers(0, 11_000))
-def test_lookup_finds_the_same_entry_as_a_scan(keys, wanted):
+def test_lookup_finds_the_same_entry_as_a_scan(keys, target):
     pairs = [(key, key * 3) for key in sorted(keys)]
 
     async def main(universe):
         world = universe.machine("m")
-        return await run_in_threads((await sealed(world, packed(*pairs))).lookup(wanted))
+        return await run_in_threads((await sealed(world, packed(*pairs))).lookup(target))
 
-    below = [pair for pair in pairs if pair[0] <= wanted]
+    below = [pair for pair in pairs if pair[0] <= target]
     assert run_simulated(main) == (below[-1] if below else None)
 
 

@@ -14,9 +14,9 @@ from trio_kafka.model import TopicPartition
 from trio_kafka.testing.simulation import run_simulated
 
 
-def directory(world, told=None):
+def directory(world, on_offline=None):
     root = world.directory("/data", create=True)
-    return LogDirectory(world, root, (told or []).clear if told is None else told)
+    return LogDirectory(world, root, (on_offline or []).clear if on_offline is None else on_offline)
 
 
 async def test_clean_shutdown_marker_counts_for_one_start(autojump_clock, world):
@@ -57,9 +57,9 @@ def test_clean_shutdown_marker_is_not_restored_by_a_power_loss():
 
 
 async def test_offsets_of_the_checkpoints_are_known_of_a_partition(autojump_clock, world):
-    one = directory(world)
+    log_dir = directory(world)
     await fill(
-        one.root,
+        log_dir.root,
         {
             "recovery-point-offset-checkpoint": b"0\n1\nt 0 5\n",
             "replication-offset-checkpoint": b"0\n1\nt 0 4\n",
@@ -68,209 +68,209 @@ async def test_offsets_of_the_checkpoints_are_known_of_a_partition(autojump_cloc
         },
     )
 
-    await one.open()
+    await log_dir.open()
 
-    assert one.recovery_of(TopicPartition("t", 0)) == Recovery(
+    assert log_dir.recovery_of(TopicPartition("t", 0)) == Recovery(
         recovery_point=5, high_watermark=4, start_offset=2, cleaned_until=3
     )
-    assert one.recovery_of(TopicPartition("t", 1)) == Recovery()
+    assert log_dir.recovery_of(TopicPartition("t", 1)) == Recovery()
 
 
 async def test_cleaner_offset_is_removed_only_for_a_new_log(autojump_clock, world):
-    one, name = directory(world), "cleaner-offset-checkpoint"
-    await fill(one.root, {name: b"0\n2\nt 0 3\nu 0 4\n"})
-    await one.open()
+    log_dir, name = directory(world), "cleaner-offset-checkpoint"
+    await fill(log_dir.root, {name: b"0\n2\nt 0 3\nu 0 4\n"})
+    await log_dir.open()
     log = new_log(world, "/data/t-0")
-    one.add(log)
+    log_dir.add(log)
 
-    await one.lower_checkpoints(log)
-    assert await content_of(one.root, name) == b"0\n2\nt 0 3\nu 0 4\n"
-    log.unsynced = UnsyncedFiles(log.directory, one.root)
-    await one.lower_checkpoints(log)
+    await log_dir.lower_checkpoints(log)
+    assert await content_of(log_dir.root, name) == b"0\n2\nt 0 3\nu 0 4\n"
+    log.unsynced = UnsyncedFiles(log.directory, log_dir.root)
+    await log_dir.lower_checkpoints(log)
 
-    assert await content_of(one.root, name) == b"0\n1\nu 0 4\n"
+    assert await content_of(log_dir.root, name) == b"0\n1\nu 0 4\n"
 
 
 async def test_start_offset_is_written_only_above_the_base_of_the_first_segment(
     autojump_clock, world
 ):
-    one = directory(world)
-    await one.open()
+    log_dir = directory(world)
+    await log_dir.open()
     log = new_log(world, "/data/t-0")
-    one.add(log)
+    log_dir.add(log)
     append(log, batch(5))
 
-    await one.checkpoint()
-    assert await content_of(one.root, "log-start-offset-checkpoint") == b"0\n0\n"
+    await log_dir.checkpoint()
+    assert await content_of(log_dir.root, "log-start-offset-checkpoint") == b"0\n0\n"
     log.set_start_offset(3)
-    await one.checkpoint()
+    await log_dir.checkpoint()
 
-    assert await content_of(one.root, "log-start-offset-checkpoint") == b"0\n1\nt 0 3\n"
-    assert await content_of(one.root, "replication-offset-checkpoint") == b"0\n1\nt 0 5\n"
-    assert await content_of(one.root, "recovery-point-offset-checkpoint") == b"0\n1\nt 0 0\n"
+    assert await content_of(log_dir.root, "log-start-offset-checkpoint") == b"0\n1\nt 0 3\n"
+    assert await content_of(log_dir.root, "replication-offset-checkpoint") == b"0\n1\nt 0 5\n"
+    assert await content_of(log_dir.root, "recovery-point-offset-checkpoint") == b"0\n1\nt 0 0\n"
 
 
 async def test_directory_detects_high_watermarks_that_moved_since_the_checkpoint(
     autojump_clock, world
 ):
-    one = directory(world)
-    await one.open()
-    assert not await one.high_watermarks_moved()
+    log_dir = directory(world)
+    await log_dir.open()
+    assert not await log_dir.high_watermarks_moved()
     log = new_log(world, "/data/t-0")
-    one.add(log)
-    assert await one.high_watermarks_moved()
+    log_dir.add(log)
+    assert await log_dir.high_watermarks_moved()
 
-    await one.checkpoint("replication-offset-checkpoint")
-    assert not await one.high_watermarks_moved()
-    assert one.root.names() == [".lock", "replication-offset-checkpoint", "t-0"]
+    await log_dir.checkpoint("replication-offset-checkpoint")
+    assert not await log_dir.high_watermarks_moved()
+    assert log_dir.root.names() == [".lock", "replication-offset-checkpoint", "t-0"]
     append(log, batch(5))
-    assert await one.high_watermarks_moved()
+    assert await log_dir.high_watermarks_moved()
 
-    await one.checkpoint()
-    assert not await one.high_watermarks_moved()
-    del one.logs[log.partition]
-    assert await one.high_watermarks_moved()
+    await log_dir.checkpoint()
+    assert not await log_dir.high_watermarks_moved()
+    del log_dir.logs[log.partition]
+    assert await log_dir.high_watermarks_moved()
 
 
 async def test_unchanged_checkpoint_is_not_written_again(autojump_clock, world):
-    one = directory(world)
-    await one.open()
+    log_dir = directory(world)
+    await log_dir.open()
     log = new_log(world, "/data/t-0")
-    one.add(log)
-    await one.checkpoint()
+    log_dir.add(log)
+    await log_dir.checkpoint()
     calls = len(world.universe.trace)
-    await one.checkpoint()
+    await log_dir.checkpoint()
     assert len(world.universe.trace) == calls
 
     append(log, batch(5))
-    await one.checkpoint()
+    await log_dir.checkpoint()
     assert any("sync" in line for line in world.universe.trace[calls:])
-    assert await content_of(one.root, "replication-offset-checkpoint") == b"0\n1\nt 0 5\n"
+    assert await content_of(log_dir.root, "replication-offset-checkpoint") == b"0\n1\nt 0 5\n"
 
 
 async def test_first_error_takes_the_directory_and_its_logs_offline(autojump_clock, world):
-    told = []
-    one = directory(world, lambda: told.append(1))
-    await one.open()
+    notifications = []
+    log_dir = directory(world, lambda: notifications.append(1))
+    await log_dir.open()
     log = new_log(world, "/data/t-0")
-    one.add(log)
+    log_dir.add(log)
 
-    one.fail(LogDirError("/data", "first"))
-    one.fail(LogDirError("/data", "second"))
+    log_dir.fail(LogDirError("/data", "first"))
+    log_dir.fail(LogDirError("/data", "second"))
 
-    assert told == [1]
-    assert "first" in str(one.offline)
+    assert notifications == [1]
+    assert "first" in str(log_dir.offline)
     with pytest.raises(LogDirError):
         read(log, 0, 1, 1)
 
 
 async def test_checkpoint_that_cannot_be_written_takes_the_directory_offline(autojump_clock, world):
-    one = directory(world)
-    await one.open()
+    log_dir = directory(world)
+    await log_dir.open()
     world.universe.fault = lambda machine, call, target: (
         OSError(28, "full") if call == "append" else None
     )
 
-    await one.checkpoint()
+    await log_dir.checkpoint()
 
-    assert "full" in str(one.offline)
+    assert "full" in str(log_dir.offline)
 
 
 async def test_high_watermark_is_written_together_with_the_start_offset(autojump_clock, world):
-    one = directory(world)
-    await one.open()
+    log_dir = directory(world)
+    await log_dir.open()
     log = new_log(world, "/data/t-0")
-    one.add(log)
+    log_dir.add(log)
     append(log, batch(5))
     log.set_start_offset(3)
 
-    await one.write_start_offsets()
+    await log_dir.write_start_offsets()
 
-    assert await content_of(one.root, "log-start-offset-checkpoint") == b"0\n1\nt 0 3\n"
-    assert await content_of(one.root, "replication-offset-checkpoint") == b"0\n1\nt 0 5\n"
+    assert await content_of(log_dir.root, "log-start-offset-checkpoint") == b"0\n1\nt 0 3\n"
+    assert await content_of(log_dir.root, "replication-offset-checkpoint") == b"0\n1\nt 0 5\n"
 
 
 async def test_all_offsets_count_as_compacted_if_the_cleaner_offsets_are_unreadable(
     autojump_clock, world
 ):
-    one = directory(world)
-    await fill(one.root, {"cleaner-offset-checkpoint": b"0\n1\nt 0\n"})
+    log_dir = directory(world)
+    await fill(log_dir.root, {"cleaner-offset-checkpoint": b"0\n1\nt 0\n"})
 
-    await one.open()
+    await log_dir.open()
 
-    assert one.recovery_of(TopicPartition("t", 0)).cleaned_until > 1 << 60
+    assert log_dir.recovery_of(TopicPartition("t", 0)).cleaned_until > 1 << 60
 
 
 @pytest.mark.parametrize("content", [b"0\n1\nt 0 " + b"9" * 5000 + b"\n", b"0\n" + b"9" * 5000])
 async def test_checkpoint_with_a_number_of_too_many_digits_is_ignored(
     autojump_clock, world, content
 ):
-    one = directory(world)
-    await fill(one.root, {"recovery-point-offset-checkpoint": content})
+    log_dir = directory(world)
+    await fill(log_dir.root, {"recovery-point-offset-checkpoint": content})
 
-    await one.open()
+    await log_dir.open()
 
-    assert one.recovery_of(TopicPartition("t", 0)) == Recovery()
+    assert log_dir.recovery_of(TopicPartition("t", 0)) == Recovery()
 
 
 async def test_offline_reason_of_a_system_error_names_the_directory(autojump_clock, world):
-    one = directory(world)
+    log_dir = directory(world)
 
-    one.fail(OSError(5, "EIO"))
+    log_dir.fail(OSError(5, "EIO"))
 
-    assert isinstance(one.offline, LogDirError)
-    assert one.offline.path == "/data"
+    assert isinstance(log_dir.offline, LogDirError)
+    assert log_dir.offline.path == "/data"
 
 
 async def test_cleaner_offsets_are_written_only_for_logs_of_the_directory(autojump_clock, world):
-    one, name = directory(world), "cleaner-offset-checkpoint"
-    await fill(one.root, {name: b"0\n2\nt 0 3\nu 0 4\n"})
-    await one.open()
+    log_dir, name = directory(world), "cleaner-offset-checkpoint"
+    await fill(log_dir.root, {name: b"0\n2\nt 0 3\nu 0 4\n"})
+    await log_dir.open()
     log, other = new_log(world, "/data/t-0"), new_log(world, "/other/t-0")
-    one.add(log)
+    log_dir.add(log)
 
-    await one.write_cleaned(log, 9)
-    await one.write_cleaned(other, 20)
+    await log_dir.write_cleaned(log, 9)
+    await log_dir.write_cleaned(other, 20)
 
-    assert await content_of(one.root, name) == b"0\n1\nt 0 9\n"
-    assert one.cleaned(log.partition) == 9
-    assert one.cleaned(TopicPartition("u", 0)) is None
+    assert await content_of(log_dir.root, name) == b"0\n1\nt 0 9\n"
+    assert log_dir.cleaned(log.partition) == 9
+    assert log_dir.cleaned(TopicPartition("u", 0)) is None
 
 
 async def test_truncation_lowers_the_cleaner_offset_of_a_log(autojump_clock, world):
-    one, name = directory(world), "cleaner-offset-checkpoint"
-    await fill(one.root, {name: b"0\n1\nt 0 7\n"})
-    await one.open()
+    log_dir, name = directory(world), "cleaner-offset-checkpoint"
+    await fill(log_dir.root, {name: b"0\n1\nt 0 7\n"})
+    await log_dir.open()
     log = new_log(world, "/data/t-0")
-    one.add(log)
+    log_dir.add(log)
     for _ in range(10):
         append(log, batch())
     await sync(log)
 
     await truncate_to(log, 8)
-    assert one.cleaned(log.partition) == 7
+    assert log_dir.cleaned(log.partition) == 7
     await truncate_to(log, 5)
 
-    assert one.cleaned(log.partition) == 5
-    assert await content_of(one.root, name) == b"0\n1\nt 0 5\n"
+    assert log_dir.cleaned(log.partition) == 5
+    assert await content_of(log_dir.root, name) == b"0\n1\nt 0 5\n"
 
 
 async def test_recovery_point_is_written_only_if_its_checkpoint_is_too_low(autojump_clock, world):
-    one, name = directory(world), "recovery-point-offset-checkpoint"
+    log_dir, name = directory(world), "recovery-point-offset-checkpoint"
     await format_directory(world, "/data")
-    await one.open()
+    await log_dir.open()
     log = new_log(world, "/data/t-0")
-    one.add(log)
+    log_dir.add(log)
     for _ in range(10):
         append(log, batch())
     await sync(log)
 
-    await one.trust_below(log, 6)
-    assert await content_of(one.root, name) == b"0\n1\nt 0 10\n"
+    await log_dir.trust_below(log, 6)
+    assert await content_of(log_dir.root, name) == b"0\n1\nt 0 10\n"
     log.recovery_point = 12
-    await one.trust_below(log, 10)
+    await log_dir.trust_below(log, 10)
 
-    assert await content_of(one.root, name) == b"0\n1\nt 0 10\n"
+    assert await content_of(log_dir.root, name) == b"0\n1\nt 0 10\n"
 
 
 async def test_compacted_offset_of_a_log_survives_a_restart_and_falls_at_a_truncation(

@@ -41,14 +41,14 @@ async def moving(world, *, behind: int = 0) -> LogManager:
 
 
 async def next_life(
-    world, logs: LogManager, wanted: str | None = None, topic_id: TopicId | None = TOPIC_ID
+    world, logs: LogManager, directory_id: str | None = None, topic_id: TopicId | None = TOPIC_ID
 ) -> LogManager:
-    """Load as after kill -9. wanted: id of the directory that the metadata name."""
+    """Load as after kill -9. directory_id: id of the directory that the metadata name."""
     logs.abandon()
     again = LogManager(world, ["/a", "/b"], Node("broker", "broker"))
     await again.open()
     await load_logs(
-        again, lambda _: SMALL, directory_of=lambda _: wanted, topic_id_of=lambda _: topic_id
+        again, lambda _: SMALL, directory_of=lambda _: directory_id, topic_id_of=lambda _: topic_id
     )
     return again
 
@@ -230,18 +230,18 @@ async def test_future_log_is_not_promoted_while_another_directory_is_offline(
     assert again.future(T0) is not None
 
 
-@pytest.mark.parametrize(("wanted", "path"), [(A, "/a"), (B, "/b")])
+@pytest.mark.parametrize(("directory_id", "path"), [(A, "/a"), (B, "/b")])
 async def test_log_in_the_directory_of_the_metadata_is_kept_of_two_with_one_name(
-    world, autojump_clock, wanted: str, path: str
+    world, autojump_clock, directory_id: str, path: str
 ) -> None:
     """Act as if only one of the two renames had outlived a crash."""
     logs = await moving(world)
     there = logs.directories[1].root
-    (name,) = (one for one in there.names() if one.endswith("-future"))
+    (name,) = (entry for entry in there.names() if entry.endswith("-future"))
     logs.abandon()
     there.rename(name, "t-0")
 
-    logs = await next_life(world, logs, wanted)
+    logs = await next_life(world, logs, directory_id)
 
     assert logs.directory_of(T0).path == path
     assert len(logs.strays) == 1
@@ -305,8 +305,8 @@ async def test_future_log_in_the_directory_of_its_log_is_deleted_unread(
     """A move that was cancelled before the log came here; the crash undid the new name."""
     logs = await moving(world)
     here = logs.directories[0].root
-    left = here.directory(future_name(T0, b"o" * 16), create=True)
-    left.create("leader-epoch-checkpoint").close()
+    directory = here.directory(future_name(T0, b"o" * 16), create=True)
+    directory.create("leader-epoch-checkpoint").close()
     await logs.directories[0].checkpoint()
 
     logs = await next_life(world, logs)

@@ -165,12 +165,12 @@ async def test_a_log_that_cannot_be_read_takes_the_directory_offline_and_ends_th
         begun.append(partition)
         return SMALL
 
-    told: list[str] = []
+    broken_files: list[str] = []
 
     def break_once(machine, call, target):
-        if told or len(begun) < 5 or "/t-" not in target:
+        if broken_files or len(begun) < 5 or "/t-" not in target:
             return None
-        told.append(target)
+        broken_files.append(target)
         return OSError(5, "broken")
 
     world.universe.fault = break_once
@@ -197,9 +197,10 @@ async def test_logs_loaded_before_their_directory_fails_are_failed_too(autojump_
 
 
 @pytest.mark.parametrize(
-    ("silent_ms", "known"), [(45_000, {2}), (90_000, {1, 2}), (15_000, set()), (None, {1, 2})]
+    ("silent_ms", "producer_ids"),
+    [(45_000, {2}), (90_000, {1, 2}), (15_000, set()), (None, {1, 2})],
 )
-async def test_expired_producers_are_not_loaded(autojump_clock, world, silent_ms, known):
+async def test_expired_producers_are_not_loaded(autojump_clock, world, silent_ms, producer_ids):
     await format_directory(world, "/data")
     manager = await started(world)
     log = manager.create(T0, TOPIC_ID, SMALL)
@@ -214,7 +215,7 @@ async def test_expired_producers_are_not_loaded(autojump_clock, world, silent_ms
     await manager.identify(IDENTITY)
     await load_logs(manager, lambda _: SMALL, producers_silent_ms=silent_ms)
 
-    assert {one.producer_id for one in manager.get(T0).producers} == known
+    assert {row.producer_id for row in manager.get(T0).producers} == producer_ids
 
 
 async def test_load_has_a_node_while_in_progress_and_logs_its_counts_at_the_end(
@@ -233,7 +234,7 @@ async def test_load_has_a_node_while_in_progress_and_logs_its_counts_at_the_end(
 
     assert seen == ["loading /data"] * 3
     assert not any(node.name.startswith("loading") for node in manager.node.children)
-    (record,) = [one for one in caplog.records if one.msg == "logs loaded"]
+    (record,) = [entry for entry in caplog.records if entry.msg == "logs loaded"]
     assert (record.fields["logs"], record.fields["loaded"], record.fields["recovered"]) == (3, 3, 0)
 
 
@@ -247,8 +248,10 @@ async def test_large_segments_are_checked_in_worker_processes_if_available(
     for log in manager.logs:
         append(log, batch(5))
     manager.abandon()
-    asked = []
-    world.universe.fault = lambda _, call, target: asked.append(target) if "proc" in call else None
+    targets = []
+    world.universe.fault = lambda _, call, target: (
+        targets.append(target) if "proc" in call else None
+    )
     if not installed:
         monkeypatch.setattr(type(world), "kept_workers", raise_import_error)
     manager = LogManager(world, ["/data"], Node("broker", "broker"))
@@ -258,7 +261,7 @@ async def test_large_segments_are_checked_in_worker_processes_if_available(
     await load_logs(manager, lambda _: SMALL, worker_bytes=1)
 
     assert {log.end_offset for log in manager.logs} == {6, 7, 8}
-    assert set(asked) == ({f"/data/t-{number}" for number in range(3)} if installed else set())
+    assert set(targets) == ({f"/data/t-{number}" for number in range(3)} if installed else set())
 
 
 def raise_import_error(world):

@@ -64,17 +64,17 @@ async def test_failed_directory_goes_offline_with_its_logs_and_others_stay_onlin
     await format_directory(world, "/b", "B" * 22)
     gone = []
     manager = await started(world, "/a", "/b", on_offline=gone.append)
-    one, other = manager.create(T0, TOPIC_ID, SMALL), manager.create(T1, TOPIC_ID, SMALL)
+    first, second = manager.create(T0, TOPIC_ID, SMALL), manager.create(T1, TOPIC_ID, SMALL)
     world.universe.fault = lambda machine, call, target: (
         OSError(5, "io") if call == "append" and target.startswith("/a/t-0") else None
     )
 
     with pytest.raises(LogDirError):
-        append(one, batch())
+        append(first, batch())
 
     assert [directory.path for directory in gone] == ["/a"]
     assert manager.get(T0).failed
-    assert append(other, batch()).first_offset == 0
+    assert append(second, batch()).first_offset == 0
     assert manager.create(TopicPartition("u", 0), TOPIC_ID, SMALL).directory.path == "/b/u-0"
     await manager.close()
     assert not world.directory("/a").exists(".kafka_cleanshutdown")

@@ -74,14 +74,14 @@ async def test_damaged_swap_file_replaces_no_segment(autojump_clock, world, dama
     assert not [name for name in log.directory.names() if name.endswith(".swap")]
 
 
-@pytest.mark.parametrize("left", ["all", "some"])
-async def test_empty_swap_file_with_its_index_replaces_a_segment(autojump_clock, world, left):
+@pytest.mark.parametrize("leftovers", ["all", "some"])
+async def test_empty_swap_file_with_its_index_replaces_a_segment(autojump_clock, world, leftovers):
     log = new_log(world, segment_bytes=400)
     for _ in range(12):
         append(log, batch(2, size=40))
     await close(log)
     bases = [segment.base_offset for segment in log.segments]
-    if left == "some":  # the crash was later: the old file had lost its name
+    if leftovers == "some":  # the crash was later: the old file had lost its name
         await log.directory.unlink(f"{0:020}.log")
     swap = {f"{0:020}.log.swap": b"", f"{0:020}.index.swap": b"", f"{0:020}.timeindex.swap": b""}
     await fill(log.directory, swap)

@@ -188,7 +188,7 @@ def broken_log(world, epochs=(0, 0, 1, 1, 3)):
 
 
 def described(log):
-    """What recovery has found; a sealed segment keeps its indexes on the disk."""
+    """Results of recovery; a sealed segment keeps its indexes on the disk."""
     return (
         log.end_offset,
         log.epochs.rows,

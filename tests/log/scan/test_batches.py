@@ -99,14 +99,14 @@ def test_gap_describes_the_bytes_found_instead_of_a_batch() -> None:
     assert len(rest) == 2
 
 
-@pytest.mark.parametrize("left", [1, 16, 17, 60, 61, len(BATCHES[2]) - 1])
-def test_batch_cut_short_by_the_end_is_a_gap_at_the_tail(left: int) -> None:
-    *whole, gap = scanned(CONTENT[: STARTS[2] + left])
+@pytest.mark.parametrize("byte_count", [1, 16, 17, 60, 61, len(BATCHES[2]) - 1])
+def test_batch_cut_short_by_the_end_is_a_gap_at_the_tail(byte_count: int) -> None:
+    *whole, gap = scanned(CONTENT[: STARTS[2] + byte_count])
 
     assert [piece.position for piece in whole] == STARTS[:2]
     assert isinstance(gap, Gap)
-    assert (gap.tail, gap.damage.remaining) == (True, left)
-    assert (gap.damage.header is None) is (left < HEADER_SIZE)
+    assert (gap.tail, gap.damage.remaining) == (True, byte_count)
+    assert (gap.damage.header is None) is (byte_count < HEADER_SIZE)
 
 
 def test_descending_offsets_are_damage_only_if_a_least_offset_is_given() -> None:

@@ -1,4 +1,4 @@
-"""Who is closed when there are more connections than the broker may have; `test_limits` has it on a
+"""Connections to close when there are more than the broker may have; `test_limits` has it on a
 plane.
 """
 
@@ -42,12 +42,12 @@ class Connection:
 
 def crowd(limits: ConnectionLimits, progress: list[float]) -> list[Connection]:
     admission = limits.admission("PLAINTEXT")
-    made = []
-    for one in progress:
+    result = []
+    for progress_s in progress:
         slot: Any = admission.arrive(Handle())  # type: ignore[arg-type]
-        slot.connection = Connection(slot, one)
-        made.append(slot.connection)
-    return made
+        slot.connection = Connection(slot, progress_s)
+        result.append(slot.connection)
+    return result
 
 
 @pytest.fixture
@@ -65,7 +65,9 @@ async def test_only_the_least_recently_used_connections_above_the_limit_are_clos
     limits.obey(ConnectionBounds(connections=3000))
     await trio.sleep(1)
 
-    assert {one.progress for one in connections if one.closed} == set(map(float, range(2000)))
+    assert {connection.progress for connection in connections if connection.closed} == set(
+        map(float, range(2000))
+    )
     assert limits.accounts.total == 3000
     nursery.cancel_scope.cancel()
 
@@ -87,17 +89,17 @@ async def test_a_connection_that_is_already_ending_is_evicted_before_an_older_ac
 async def test_a_connection_without_a_processor_is_evicted_only_when_a_processor_has_taken_charge(
     autojump_clock: MockClock, nursery: trio.Nursery, limits: ConnectionLimits
 ) -> None:
-    (one,) = crowd(limits, [1.0])
-    slot, one.slot.connection = one.slot, None
+    (connection,) = crowd(limits, [1.0])
+    slot, connection.slot.connection = connection.slot, None
     await nursery.start(limits.run)
     limits.obey(ConnectionBounds(connections=0))
     await trio.sleep(1)
-    assert not one.closed
+    assert not connection.closed
 
-    slot.connection = one
+    slot.connection = connection
     await trio.sleep(1)
 
-    assert one.closed
+    assert connection.closed
     nursery.cancel_scope.cancel()
 
 
@@ -125,7 +127,7 @@ async def test_a_connection_that_makes_progress_during_the_eviction_scan_stays_o
     await close_some(limits, work)
 
     assert not oldest.closed
-    assert [bool(one.closed) for one in others[:2]] == [True, False]
+    assert [bool(other.closed) for other in others[:2]] == [True, False]
 
 
 async def test_no_connection_is_evicted_when_another_closes_during_the_scan(
@@ -136,4 +138,4 @@ async def test_no_connection_is_evicted_when_another_closes_during_the_scan(
 
     await close_some(limits, connections[-1].slot.close)
 
-    assert not any(one.closed for one in connections)
+    assert not any(connection.closed for connection in connections)

@@ -56,18 +56,20 @@ class Room:
         return client
 
     async def settle(self) -> None:
-        """What was sent has arrived."""
+        """Wait until all that was sent has arrived."""
         await trio.sleep(0.5)
 
     def check(self) -> None:
-        """What is counted is what is there."""
+        """Check that the counts are those of the connections."""
         limits, accounts = self.limits, self.limits.accounts
         slots = [slot for gate in limits.listeners for slot in gate.slots]
         assert accounts.total == len(slots)
         assert all(gate.account.count == len(gate.slots) for gate in limits.listeners)
         assert sum(accounts.addresses.values()) == len(slots)
         there = [slot.connection for slot in slots if slot.connection is not None]
-        assert {id(one) for one in there} == {id(one) for one in self.plane.connections}
+        assert {id(connection) for connection in there} == {
+            id(connection) for connection in self.plane.connections
+        }
 
     @property
     def open(self) -> list[bool]:
@@ -105,10 +107,10 @@ async def room(
         protected=protected,
         memory=memory,
     ) as plane:
-        found = Room(world, plane)
+        checked_room = Room(world, plane)
         plane.limits.obey(ConnectionBounds(**bounds))
-        yield found
-        found.check()
+        yield checked_room
+        checked_room.check()
 
 
 # --- places
@@ -324,7 +326,7 @@ async def test_an_override_raises_or_lowers_the_connection_limit_of_an_address(
         for name, most in (("friend", 3), ("enemy", 0), ("other", 1)):
             clients = [await at.connect(name) for _ in range(4)]
             await at.settle()
-            assert [is_open(one) for one in clients] == [True] * most + [False] * (4 - most)
+            assert [is_open(client) for client in clients] == [True] * most + [False] * (4 - most)
 
 
 async def test_overrides_apply_at_once_to_addresses_and_to_host_names_already_resolved(

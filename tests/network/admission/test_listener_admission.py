@@ -27,14 +27,16 @@ def handle(host: str = "10.0.0.1") -> Any:
 
 
 def limits(**bounds: Any) -> ConnectionLimits:
-    made = ConnectionLimits(simulated_world().network, Counters(), Node("plane", "plane"))
-    made.obey(ConnectionBounds(**bounds))
-    return made
+    connection_limits = ConnectionLimits(
+        simulated_world().network, Counters(), Node("plane", "plane")
+    )
+    connection_limits.obey(ConnectionBounds(**bounds))
+    return connection_limits
 
 
 async def test_a_waiting_slot_cancelled_at_its_admission_is_freed() -> None:
-    made = limits(connections=1)
-    admission = made.admission("PLAINTEXT")
+    connection_limits = limits(connections=1)
+    admission = connection_limits.admission("PLAINTEXT")
     first, second = admission.arrive(handle()), admission.arrive(handle())
     assert [first.entered, second.entered] == [True, False]
     async with trio.open_nursery() as nursery:
@@ -45,36 +47,36 @@ async def test_a_waiting_slot_cancelled_at_its_admission_is_freed() -> None:
         nursery.cancel_scope.cancel()
     second.close()
 
-    assert made.accounts.total == 0
-    assert made.figures()["waiting"] == 0
+    assert connection_limits.accounts.total == 0
+    assert connection_limits.figures()["waiting"] == 0
 
 
 async def test_a_cancelled_slot_leaves_the_waiting_line() -> None:
-    made = limits(connections=1)
-    admission = made.admission("PLAINTEXT")
+    connection_limits = limits(connections=1)
+    admission = connection_limits.admission("PLAINTEXT")
     first, second = admission.arrive(handle()), admission.arrive(handle())
     async with trio.open_nursery() as nursery:
         nursery.start_soon(admission.enter, second)
         await wait_all_tasks_blocked()
-        assert made.figures()["waiting"] == 1
+        assert connection_limits.figures()["waiting"] == 1
         nursery.cancel_scope.cancel()
     first.close()
 
     assert not second.entered
-    assert (made.accounts.total, made.figures()["waiting"]) == (0, 0)
+    assert (connection_limits.accounts.total, connection_limits.figures()["waiting"]) == (0, 0)
 
 
 async def test_raising_the_limit_by_two_admits_the_first_two_waiting_connections(
     nursery: trio.Nursery,
 ) -> None:
-    made = limits(connections=0)
-    admissions = [made.admission(name) for name in ("A", "B", "C")]
+    connection_limits = limits(connections=0)
+    admissions = [connection_limits.admission(name) for name in ("A", "B", "C")]
     slots = [admission.arrive(handle()) for admission in admissions]
     for admission, slot in zip(admissions, slots, strict=True):
         nursery.start_soon(admission.enter, slot)
         await wait_all_tasks_blocked()
 
-    made.obey(ConnectionBounds(connections=2))
+    connection_limits.obey(ConnectionBounds(connections=2))
 
     assert [slot.entered for slot in slots] == [True, True, False]
     nursery.cancel_scope.cancel()
@@ -95,18 +97,18 @@ async def test_a_connection_waits_for_the_accept_rate_before_its_slot_is_entered
 
 
 async def test_a_closed_admission_is_removed_when_its_last_connection_closes() -> None:
-    made = limits()
-    node = made._node
-    admission = made.admission("PLAINTEXT")
+    connection_limits = limits()
+    node = connection_limits._node
+    admission = connection_limits.admission("PLAINTEXT")
     slot = admission.arrive(handle())
     assert [child.name for child in node.children] == ["PLAINTEXT"]
     admission.close()
     admission.close()
-    assert made.listeners == [admission]
+    assert connection_limits.listeners == [admission]
 
     slot.close()
 
-    assert made.listeners == []
+    assert connection_limits.listeners == []
     assert node.children == ()
 
 
@@ -120,16 +122,16 @@ async def test_many_refused_connections_are_logged_as_one_line_with_their_count(
         await trio.sleep(1.5)
         assert not admission.admit(admission.arrive(handle()))
 
-    told = [record.getMessage() for record in caplog.records if "refused" in record.getMessage()]
-    assert len(told) == 2
+    lines = [record.getMessage() for record in caplog.records if "refused" in record.getMessage()]
+    assert len(lines) == 2
     assert admission.account.count == 0
 
 
 async def test_a_waiting_slot_is_admitted_once_when_two_places_become_free(
     nursery: trio.Nursery,
 ) -> None:
-    made = limits(connections=2)
-    admission = made.admission("PLAINTEXT")
+    connection_limits = limits(connections=2)
+    admission = connection_limits.admission("PLAINTEXT")
     first, second, third = [admission.arrive(handle()) for _ in range(3)]
     nursery.start_soon(admission.enter, third)
     await wait_all_tasks_blocked()
@@ -138,17 +140,17 @@ async def test_a_waiting_slot_is_admitted_once_when_two_places_become_free(
     second.close()
 
     assert third.entered
-    assert made.accounts.total == admission.account.count == 1
+    assert connection_limits.accounts.total == admission.account.count == 1
     nursery.cancel_scope.cancel()
 
 
 async def test_a_listener_is_not_protected_after_the_only_other_listener_closes() -> None:
-    made = ConnectionLimits(
+    connection_limits = ConnectionLimits(
         simulated_world().network, Counters(), Node("plane", "plane"), protected=["INSIDE"]
     )
-    inside, outside = made.admission("INSIDE"), made.admission("OUTSIDE")
-    assert made.accounts.is_protected(inside.account)
+    inside, outside = connection_limits.admission("INSIDE"), connection_limits.admission("OUTSIDE")
+    assert connection_limits.accounts.is_protected(inside.account)
 
     outside.close()
 
-    assert not made.accounts.is_protected(inside.account)
+    assert not connection_limits.accounts.is_protected(inside.account)

@@ -14,49 +14,49 @@ class Names:
 
     def __init__(self, **names: Any) -> None:
         self.names = names
-        self.asked: list[str] = []
+        self.lookups: list[str] = []
 
     async def addresses(self, host: str) -> list[str]:
-        self.asked.append(host)
+        self.lookups.append(host)
         await trio.lowlevel.checkpoint()
-        found = self.names.get(host)
-        if isinstance(found, float):
-            await trio.sleep(found)
-        if not isinstance(found, list):
+        answer = self.names.get(host)
+        if isinstance(answer, float):
+            await trio.sleep(answer)
+        if not isinstance(answer, list):
             raise OSError(f"nobody is {host}")
-        return found
+        return answer
 
 
 def overrides(network: Any) -> tuple[AddressOverrides, list[Mapping[str, int]]]:
-    told: list[Mapping[str, int]] = []
-    return AddressOverrides(network, told.append), told
+    changes: list[Mapping[str, int]] = []
+    return AddressOverrides(network, changes.append), changes
 
 
 async def test_overrides_of_addresses_apply_at_once_and_of_host_names_after_their_lookup(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     network = Names(many=["10.0.0.2", "::ffff:10.0.0.3", "fe80::2"])
-    found, told = overrides(network)
-    assert found.set({"10.0.0.1": 5, "::ffff:10.0.0.9": 7, "many": 9}) == {
+    address_overrides, changes = overrides(network)
+    assert address_overrides.set({"10.0.0.1": 5, "::ffff:10.0.0.9": 7, "many": 9}) == {
         "10.0.0.1": 5,
         "10.0.0.9": 7,
     }
 
-    await nursery.start(found.run)
+    await nursery.start(address_overrides.run)
 
-    assert told == [{"10.0.0.1": 5, "10.0.0.9": 7, "10.0.0.2": 9, "10.0.0.3": 9, "fe80::2": 9}]
-    assert network.asked == ["many"]
+    assert changes == [{"10.0.0.1": 5, "10.0.0.9": 7, "10.0.0.2": 9, "10.0.0.3": 9, "fe80::2": 9}]
+    assert network.lookups == ["many"]
     nursery.cancel_scope.cancel()
 
 
 async def test_the_last_override_applies_when_two_hosts_have_the_same_address(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
-    found, told = overrides(Names(one=["10.0.0.1"]))
-    found.set({"10.0.0.1": 5, "one": 6})
-    await nursery.start(found.run)
+    address_overrides, changes = overrides(Names(one=["10.0.0.1"]))
+    address_overrides.set({"10.0.0.1": 5, "one": 6})
+    await nursery.start(address_overrides.run)
 
-    assert told == [{"10.0.0.1": 6}]
+    assert changes == [{"10.0.0.1": 6}]
     nursery.cancel_scope.cancel()
 
 
@@ -64,18 +64,18 @@ async def test_an_unresolved_host_name_does_not_delay_other_overrides_and_is_ret
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     network = Names(known=["10.0.0.1"], slow=1e6, slower=1e6)
-    found, told = overrides(network)
-    found.set({"unknown": 1, "slow": 2, "slower": 2, "known": 3})
+    address_overrides, changes = overrides(network)
+    address_overrides.set({"unknown": 1, "slow": 2, "slower": 2, "known": 3})
     began = trio.current_time()
-    await nursery.start(found.run)
+    await nursery.start(address_overrides.run)
     assert trio.current_time() - began == LOOK_UP_S
-    assert told == [{"10.0.0.1": 3}]
+    assert changes == [{"10.0.0.1": 3}]
 
     network.names["unknown"] = ["10.0.0.2"]
     await trio.sleep(RETRY_S + LOOK_UP_S + 1)
 
-    assert told[-1] == {"10.0.0.1": 3, "10.0.0.2": 1}
-    assert network.asked.count("known") == 1
+    assert changes[-1] == {"10.0.0.1": 3, "10.0.0.2": 1}
+    assert network.lookups.count("known") == 1
     nursery.cancel_scope.cancel()
 
 
@@ -83,18 +83,18 @@ async def test_only_new_host_names_are_looked_up_when_overrides_change(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     network = Names(one=["10.0.0.1"], two=["10.0.0.2"])
-    found, told = overrides(network)
-    await nursery.start(found.run)
-    assert told == []
+    address_overrides, changes = overrides(network)
+    await nursery.start(address_overrides.run)
+    assert changes == []
 
-    found.set({"one": 1})
+    address_overrides.set({"one": 1})
     await trio.sleep(1)
-    assert found.set({"one": 2, "two": 3}) == {"10.0.0.1": 2}
+    assert address_overrides.set({"one": 2, "two": 3}) == {"10.0.0.1": 2}
     await trio.sleep(1)
-    assert found.set({"one": 2, "two": 3}) == {"10.0.0.1": 2, "10.0.0.2": 3}
+    assert address_overrides.set({"one": 2, "two": 3}) == {"10.0.0.1": 2, "10.0.0.2": 3}
     await trio.sleep(1000)
-    assert told == [{"10.0.0.1": 1}, {"10.0.0.1": 2, "10.0.0.2": 3}]
-    assert network.asked == ["one", "two"]
+    assert changes == [{"10.0.0.1": 1}, {"10.0.0.1": 2, "10.0.0.2": 3}]
+    assert network.lookups == ["one", "two"]
 
-    assert found.set({}) == {}
+    assert address_overrides.set({}) == {}
     nursery.cancel_scope.cancel()

@@ -4,7 +4,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from tests.network.authentication.test_phase import HANDSHAKE, RIGHT, WRONG, asked
+from tests.network.authentication.test_phase import HANDSHAKE, RIGHT, WRONG, authenticating_plane
 from tests.network.echoing import echoes, numbers
 from trio_kafka.network.authentication.deadlines import LOGIN_S
 from trio_kafka.network.reasons import CloseReason
@@ -21,7 +21,7 @@ def logging_in(plane: RunningPlane) -> object:
 async def test_a_connection_without_a_login_is_closed_whatever_it_sends(
     autojump_clock: MockClock, first: bytes
 ) -> None:
-    async with asked() as (plane, client):
+    async with authenticating_plane() as (plane, client):
         began = trio.current_time()
         await client.send(first)
         assert await client.wait_closed()
@@ -33,7 +33,7 @@ async def test_a_connection_without_a_login_is_closed_whatever_it_sends(
 
 
 async def test_a_byte_now_and_then_does_not_prolong_a_login(autojump_clock: MockClock) -> None:
-    async with asked() as (plane, client):
+    async with authenticating_plane() as (plane, client):
         await client.send(HANDSHAKE)
         with pytest.raises(ConnectionError):
             for at in range(len(RIGHT) - 1):
@@ -44,7 +44,7 @@ async def test_a_byte_now_and_then_does_not_prolong_a_login(autojump_clock: Mock
 
 
 async def test_a_connection_that_has_logged_in_stays(autojump_clock: MockClock) -> None:
-    async with asked() as (plane, client):
+    async with authenticating_plane() as (plane, client):
         await client.send(HANDSHAKE + RIGHT)
         await trio.sleep(2 * LOGIN_S)
         await client.send(echoes(1))
@@ -58,7 +58,7 @@ async def test_a_connection_that_has_logged_in_stays(autojump_clock: MockClock) 
 async def test_nothing_is_kept_of_connections_that_came_and_went(
     autojump_clock: MockClock,
 ) -> None:
-    async with asked() as (plane, client):
+    async with authenticating_plane() as (plane, client):
         await client.send(HANDSHAKE + RIGHT)
         await client.receive_frame()
         for number in range(50):

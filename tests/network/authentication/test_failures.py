@@ -53,7 +53,7 @@ async def test_each_failed_connection_is_muted_and_closed_after_its_own_delay(
         await trio.sleep(1)
         nursery.cancel_scope.cancel()
 
-    events = [(round(when - began, 2), what) for when, what in sender.events]
+    events = [(round(when - began, 2), event) for when, event in sender.events]
     assert events == [
         (0.1, "reason 0"),
         (0.13, b"answer"),
@@ -70,7 +70,7 @@ async def test_without_a_delay_a_connection_is_closed_at_once(autojump_clock: Mo
 
     failures.add(first, b"answer", "reason")
 
-    assert [what for _, what in sender.events] == [b"answer", "reason"]
+    assert [event for _, event in sender.events] == [b"answer", "reason"]
     assert len(failures) == 0
 
 

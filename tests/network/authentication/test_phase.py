@@ -25,7 +25,7 @@ WRONG = request_frame(SaslAuthenticateRequest(b"\0ann\0wrong"), 2)
 
 
 @asynccontextmanager
-async def asked(
+async def authenticating_plane(
     longest_session_ms: int = 0, memory: int | None = None
 ) -> AsyncIterator[tuple[RunningPlane, ScriptedClient]]:
     """A plane whose clients authenticate, with a connection."""
@@ -39,7 +39,7 @@ async def asked(
 
 
 async def test_requests_behind_the_login_are_served_in_one_go(autojump_clock: MockClock) -> None:
-    async with asked() as (plane, client):
+    async with authenticating_plane() as (plane, client):
         await client.send(HANDSHAKE + RIGHT + echoes(2))
         await client.receive_frame()
         await client.receive_frame()
@@ -51,7 +51,7 @@ async def test_requests_behind_the_login_are_served_in_one_go(autojump_clock: Mo
 
 
 async def test_a_login_works_with_metered_memory(autojump_clock: MockClock) -> None:
-    async with asked(memory=10_000) as (plane, client):
+    async with authenticating_plane(memory=10_000) as (plane, client):
         await client.send(HANDSHAKE + RIGHT + echoes(2))
         await client.receive_frame()
         await client.receive_frame()
@@ -64,7 +64,7 @@ async def test_a_login_works_with_metered_memory(autojump_clock: MockClock) -> N
 async def test_a_connection_with_a_session_keeps_its_authenticator(
     autojump_clock: MockClock,
 ) -> None:
-    async with asked(longest_session_ms=1000) as (plane, client):
+    async with authenticating_plane(longest_session_ms=1000) as (plane, client):
         await client.send(HANDSHAKE + RIGHT)
         await client.receive_frame()
         await client.receive_frame()
@@ -79,7 +79,7 @@ async def test_a_connection_with_a_session_keeps_its_authenticator(
 async def test_a_failed_login_is_counted_logged_and_closed_with_its_reason(
     autojump_clock: MockClock,
 ) -> None:
-    async with asked() as (plane, client):
+    async with authenticating_plane() as (plane, client):
         await client.send(HANDSHAKE + WRONG)
         await client.wait_closed()
 
@@ -93,7 +93,7 @@ async def test_a_failed_login_is_counted_logged_and_closed_with_its_reason(
 async def test_a_frame_above_the_limit_fails_the_login_and_keeps_no_buffer_during_the_delay(
     autojump_clock: MockClock,
 ) -> None:
-    async with asked() as (plane, client):
+    async with authenticating_plane() as (plane, client):
         await client.send(HANDSHAKE)
         await client.receive_frame()
         await client.send(b"\0\0\x10\0" + bytes(500))
@@ -109,7 +109,7 @@ async def test_a_frame_above_the_limit_fails_the_login_and_keeps_no_buffer_durin
 async def test_a_frame_above_the_limit_of_requests_is_no_failed_login(
     autojump_clock: MockClock,
 ) -> None:
-    async with asked(longest_session_ms=3_600_000) as (plane, client):
+    async with authenticating_plane(longest_session_ms=3_600_000) as (plane, client):
         await client.send(HANDSHAKE + RIGHT)
         await client.receive_frame()
         await client.receive_frame()
@@ -124,7 +124,7 @@ async def test_a_frame_above_the_limit_of_requests_is_no_failed_login(
 async def test_a_client_that_never_reads_its_answers_cannot_make_the_broker_hold_them(
     autojump_clock: MockClock,
 ) -> None:
-    async with asked(longest_session_ms=3_600_000) as (plane, client):
+    async with authenticating_plane(longest_session_ms=3_600_000) as (plane, client):
         await client.send(HANDSHAKE + RIGHT)
         await client.receive_frame()
         await client.receive_frame()
@@ -178,7 +178,7 @@ async def test_a_bug_of_a_mechanism_ends_one_connection_and_logs_no_password(
 async def test_a_flood_of_failed_logins_is_logged_as_a_number(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with asked() as (plane, client):
+    async with authenticating_plane() as (plane, client):
         for _ in range(100):
             async with connected(plane.world, plane.endpoint) as other:
                 await other.send(HANDSHAKE + WRONG)

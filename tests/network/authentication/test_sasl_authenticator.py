@@ -29,28 +29,28 @@ from trio_kafka.security.sasl.plain import PlainServer
 
 def at(state: str, longest_session_ms: int = 0) -> SaslAuthenticator:
     """An authenticator after some frames: v: ApiVersions, h: handshake 1, 0: handshake 0, t."""
-    made = authenticator(longest_session_ms)
+    sasl = authenticator(longest_session_ms)
     frames = {"v": versions(), "h": handshake(), "0": handshake(version=0), "t": token()}
     for letter in state:
-        made.take(frames[letter], 0.0)
-    return made
+        sasl.take(frames[letter], 0.0)
+    return sasl
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3, 4])
 def test_api_versions_is_served_once_and_then_a_handshake_is_expected(version: int) -> None:
-    made = authenticator()
+    sasl = authenticator()
 
-    assert made.take(versions(version), 0.0) is PASS
+    assert sasl.take(versions(version), 0.0) is PASS
     with pytest.raises(ProtocolError, match="a second ApiVersions"):
-        made.take(versions(version), 0.0)
+        sasl.take(versions(version), 0.0)
 
 
 def test_an_unknown_version_of_api_versions_may_be_followed_by_a_known_one() -> None:
-    made = authenticator()
+    sasl = authenticator()
 
-    assert made.take(versions(99), 0.0) is PASS
-    assert made.take(versions(99), 0.0) is PASS
-    assert made.take(versions(), 0.0) is PASS
+    assert sasl.take(versions(99), 0.0) is PASS
+    assert sasl.take(versions(99), 0.0) is PASS
+    assert sasl.take(versions(), 0.0) is PASS
 
 
 @pytest.mark.parametrize("before", ["", "v"])
@@ -77,9 +77,9 @@ def test_a_handshake_of_an_unknown_mechanism_is_answered_with_the_mechanisms_and
 
 @pytest.mark.parametrize("version", [0, 1, 2])
 def test_a_token_within_sasl_authenticate_authenticates_the_client(version: int) -> None:
-    made = at("vh")
+    sasl = at("vh")
 
-    step = made.take(token(version=version), 0.0)
+    step = sasl.take(token(version=version), 0.0)
 
     assert authenticated(step, version).auth_bytes == b""
     assert step.is_last
@@ -155,52 +155,52 @@ def test_a_malformed_frame_in_an_exchange_ends_the_connection_at_once(frame: byt
 
 
 def test_requests_pass_until_the_session_ends_and_the_next_one_closes_the_connection() -> None:
-    made = authenticator(2000)
-    made.take(handshake(), 0.0)
-    step = made.take(token(), 10.0)
+    sasl = authenticator(2000)
+    sasl.take(handshake(), 0.0)
+    step = sasl.take(token(), 10.0)
 
     assert authenticated(step).session_lifetime_ms == 2000
     assert not step.is_last
-    assert made.take(METADATA, 12.0) is PASS
-    assert made.take(METADATA, 12.001).is_expired
+    assert sasl.take(METADATA, 12.0) is PASS
+    assert sasl.take(METADATA, 12.001).is_expired
 
 
 def test_a_session_is_renewed_by_the_same_user() -> None:
-    made = at("ht", longest_session_ms=2000)
+    sasl = at("ht", longest_session_ms=2000)
 
-    step = made.take(handshake(), 1.5)
+    step = sasl.take(handshake(), 1.5)
     assert answer_of(step, SaslHandshakeResponse, 1).error_code == 0
-    assert made.is_renewing
-    assert authenticated(made.take(token(), 1.6)).session_lifetime_ms == 2000
+    assert sasl.is_renewing
+    assert authenticated(sasl.take(token(), 1.6)).session_lifetime_ms == 2000
 
-    assert not made.is_renewing
-    assert made.take(METADATA, 3.5) is PASS
-    assert made.take(METADATA, 3.7).is_expired
+    assert not sasl.is_renewing
+    assert sasl.take(METADATA, 3.5) is PASS
+    assert sasl.take(METADATA, 3.7).is_expired
 
 
 def test_a_session_may_be_renewed_after_its_end() -> None:
-    made = at("ht", longest_session_ms=2000)
+    sasl = at("ht", longest_session_ms=2000)
 
-    made.take(handshake(), 5.0)
-    made.take(token(), 5.0)
+    sasl.take(handshake(), 5.0)
+    sasl.take(token(), 5.0)
 
-    assert made.take(METADATA, 5.5) is PASS
+    assert sasl.take(METADATA, 5.5) is PASS
 
 
 def test_a_session_is_renewed_at_most_once_a_second() -> None:
-    made = at("ht", longest_session_ms=60_000)
-    made.take(handshake(), 1.0)
-    made.take(token(), 1.0)
+    sasl = at("ht", longest_session_ms=60_000)
+    sasl.take(handshake(), 1.0)
+    sasl.take(token(), 1.0)
 
-    assert made.take(handshake(), 1.9) is PASS  # its handler answers ILLEGAL_SASL_STATE
-    assert not made.take(handshake(), 2.0).passes
+    assert sasl.take(handshake(), 1.9) is PASS  # its handler answers ILLEGAL_SASL_STATE
+    assert not sasl.take(handshake(), 2.0).passes
 
 
 def test_another_user_cannot_renew_a_session() -> None:
-    made = at("ht", longest_session_ms=2000)
-    made.take(handshake(), 1.5)
+    sasl = at("ht", longest_session_ms=2000)
+    sasl.take(handshake(), 1.5)
 
-    step = made.take(token(b"\0bob\0pw"), 1.5)
+    step = sasl.take(token(b"\0bob\0pw"), 1.5)
 
     response = answer_of(step, SaslAuthenticateResponse, 2)
     assert response.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
@@ -209,10 +209,10 @@ def test_another_user_cannot_renew_a_session() -> None:
 
 
 def test_a_session_cannot_be_renewed_by_another_mechanism() -> None:
-    made = at("ht", longest_session_ms=2000)
+    sasl = at("ht", longest_session_ms=2000)
 
-    assert made.take(handshake("OTHER"), 1.5).failure is None
-    step = made.take(token(), 1.5)
+    assert sasl.take(handshake("OTHER"), 1.5).failure is None
+    step = sasl.take(token(), 1.5)
 
     response = answer_of(step, SaslAuthenticateResponse, 2)
     assert "'OTHER' requested by client is not supported for re-auth" in response.error_message
@@ -234,10 +234,10 @@ def test_the_shorter_of_credential_and_limit_is_the_lifetime_of_a_session(
     mechanism = ServerMechanism(
         name="PLAIN", begin=lambda: Expiring(USERS), longest_session_ms=longest_ms
     )
-    made = SaslAuthenticator({"PLAIN": mechanism}, lambda: 1_000_000.0)
-    made.take(handshake(), 0.0)
+    sasl = SaslAuthenticator({"PLAIN": mechanism}, lambda: 1_000_000.0)
+    sasl.take(handshake(), 0.0)
 
-    assert authenticated(made.take(token(), 0.0)).session_lifetime_ms == lifetime_ms
+    assert authenticated(sasl.take(token(), 0.0)).session_lifetime_ms == lifetime_ms
 
 
 @pytest.mark.parametrize(("version", "knows"), [(0, False), (1, True), (2, True)])
@@ -249,12 +249,12 @@ def test_a_client_learns_of_the_end_of_its_session_from_sasl_authenticate_1_on(
 
 
 def test_the_time_of_a_renewal_begins_with_its_handshake() -> None:
-    made = authenticator(2000)
-    made.take(handshake(), 0.0)
-    assert made.take(token(), 0.5).renewal_s is None
+    sasl = authenticator(2000)
+    sasl.take(handshake(), 0.0)
+    assert sasl.take(token(), 0.5).renewal_s is None
 
-    made.take(handshake(), 1.5)
-    assert made.take(token(), 1.75).renewal_s == 0.25
+    sasl.take(handshake(), 1.5)
+    assert sasl.take(token(), 1.75).renewal_s == 0.25
 
 
 FRAMES = (
@@ -268,11 +268,11 @@ FRAMES = (
 def test_no_sequence_of_frames_without_the_password_lets_a_request_through(
     frames: list[bytes], longest_ms: int
 ) -> None:
-    made = authenticator(longest_ms)
+    sasl = authenticator(longest_ms)
 
     for frame in frames:
         try:
-            step = made.take(frame, 0.0)
+            step = sasl.take(frame, 0.0)
         except ProtocolError:
             return
         if frame == TOKEN and step.principal is not None:

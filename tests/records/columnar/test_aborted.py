@@ -20,10 +20,10 @@ Event = tuple[str, int]  # data, plain, commit or abort; producer
 def log_of(events: list[Event]) -> bytes:
     """One batch of one record for each event, at offsets 0, 1, ..."""
     log = b""
-    for offset, (what, producer) in enumerate(events):
-        if what in ("commit", "abort"):
+    for offset, (kind, producer) in enumerate(events):
+        if kind in ("commit", "abort"):
             log += encode_marker(
-                Marker(committed=what == "commit", coordinator_epoch=0),
+                Marker(committed=kind == "commit", coordinator_epoch=0),
                 producer_id=producer,
                 producer_epoch=0,
                 timestamp=0,
@@ -36,13 +36,13 @@ def log_of(events: list[Event]) -> bytes:
                 producer_id=producer,
                 producer_epoch=0,
                 base_sequence=0,
-                transactional=what == "data",
+                transactional=kind == "data",
             )
     return log
 
 
 def aborted_in(log: bytes) -> list[tuple[int, int]]:
-    """What a broker says of the transactions of a log: producer and first offset of each abort."""
+    """Aborts in a log as a broker lists them: producer and first offset of each."""
     begun: dict[int, int] = {}
     result = []
     for position, header in iterate_headers(log):
@@ -61,12 +61,12 @@ def kept(events: list[Event]) -> list[int]:
     """Offsets of what a reader of committed data sees: written by hand, from the end."""
     aborting: set[int] = set()
     result = []
-    for offset, (what, producer) in reversed(list(enumerate(events))):
-        if what == "abort":
+    for offset, (kind, producer) in reversed(list(enumerate(events))):
+        if kind == "abort":
             aborting.add(producer)
-        elif what == "commit":
+        elif kind == "commit":
             aborting.discard(producer)
-        elif what == "plain" or producer not in aborting:
+        elif kind == "plain" or producer not in aborting:
             result.append(offset)
     return result[::-1]
 

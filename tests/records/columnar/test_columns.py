@@ -53,11 +53,11 @@ def test_record_without_headers_has_null_in_the_headers_column() -> None:
         values=slices((1, 1), (4, -1), (9, 0)),
     )
 
-    made = make_headers(MEMORY, headers)
+    array = make_headers(MEMORY, headers)
 
-    assert made.to_pylist() == [
+    assert array.to_pylist() == [
         None,
         [{"key": "a", "value": b"b"}, {"key": "cd", "value": None}],
         [{"key": "\ufffd", "value": b""}],
     ]
-    made.validate(full=True)
+    array.validate(full=True)

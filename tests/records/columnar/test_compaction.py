@@ -49,9 +49,9 @@ def test_compaction_keeps_records_after_the_last_indexed_offset() -> None:
 
 def test_compaction_does_not_index_records_before_the_start_offset() -> None:
     compaction = Compaction(1 << 16, 0.9)
-    one = batch(0, (b"a", b"1"), (b"b", b"1"))
+    first_batch = batch(0, (b"a", b"1"), (b"b", b"1"))
 
-    compaction.index(*parts(one), 1)
+    compaction.index(*parts(first_batch), 1)
 
     assert compaction.keys == 1
 

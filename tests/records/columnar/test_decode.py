@@ -89,12 +89,13 @@ def test_columnar_decode_returns_the_same_rows_as_aiokafka(log: bytes) -> None:
     while batches.has_next():
         result += (
             {
-                "key": one.key,
-                "value": one.value,
-                "offset": one.offset,
-                "headers": [{"key": name, "value": value} for name, value in one.headers] or None,
+                "key": message.key,
+                "value": message.value,
+                "offset": message.offset,
+                "headers": [{"key": name, "value": value} for name, value in message.headers]
+                or None,
             }
-            for one in batches.next_batch()
+            for message in batches.next_batch()
         )
 
     assert decoded(log, columns=["key", "value", "offset", "headers"]) == result
@@ -152,8 +153,11 @@ def test_decoded_batches_have_about_the_requested_number_of_rows() -> None:
     counts = [batch.num_rows for batch in decode(log, at=TopicPartition("t", 7), rows=50)]
 
     assert counts == [51, 51, 51, 51, 51, 45]
-    one = encode_batch([Record()] * 120)
-    assert [len(batch) for batch in decode(one, at=TopicPartition("t", 7), rows=50)] == [60, 60]
+    large_batch = encode_batch([Record()] * 120)
+    assert [len(batch) for batch in decode(large_batch, at=TopicPartition("t", 7), rows=50)] == [
+        60,
+        60,
+    ]
 
 
 def test_long_topic_name_and_largest_partition_number_are_decoded() -> None:
@@ -396,9 +400,9 @@ def test_timestamp_whose_delta_overflows_is_decoded_as_null() -> None:
 
 @pytest.mark.parametrize("copies", [1, 40])
 def test_any_negative_length_of_key_or_value_is_decoded_as_null(copies: int) -> None:
-    one = with_records(record(rest=b"\3\x0d\4\2a\3\2b\1"), 1)
+    batch = with_records(record(rest=b"\3\x0d\4\2a\3\2b\1"), 1)
 
-    rows = decoded(one * copies)
+    rows = decoded(batch * copies)
 
     assert {(row["key"], row["value"]) for row in rows} == {(None, None)}
     assert rows[0]["headers"] == [{"key": "a", "value": None}, {"key": "b", "value": None}]

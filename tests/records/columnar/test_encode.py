@@ -17,14 +17,17 @@ from trio_kafka.records.compression import Codec
 PAIRS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
 
-def columns_of(found: list[Record]) -> pa.RecordBatch:
+def columns_of(rows: list[Record]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(
         {
-            "key": pa.array([one.key for one in found], pa.binary()),
-            "value": pa.array([record.value for record in found], pa.binary()),
-            "timestamp": pa.array([record.timestamp for record in found], pa.int64()),
+            "key": pa.array([record.key for record in rows], pa.binary()),
+            "value": pa.array([record.value for record in rows], pa.binary()),
+            "timestamp": pa.array([record.timestamp for record in rows], pa.int64()),
             "headers": pa.array(
-                [[{"key": key, "value": value} for key, value in one.headers] for one in found],
+                [
+                    [{"key": key, "value": value} for key, value in record.headers]
+                    for record in rows
+                ],
                 PAIRS,
             ),
         }
@@ -34,17 +37,17 @@ def columns_of(found: list[Record]) -> pa.RecordBatch:
 @pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(
-    found=st.lists(records(), min_size=1, max_size=30),
+    rows=st.lists(records(), min_size=1, max_size=30),
     begin=st.integers(0, 5),
     codec=st.sampled_from(Codec),
     batch_bytes=st.sampled_from([1, 60, 500, 100_000]),
     base_sequence=st.sampled_from([-1, 0, 2**31 - 3]),
 )
 def test_columnar_encode_writes_the_same_bytes_as_the_row_codec(
-    found: list[Record], begin: int, codec: Codec, batch_bytes: int, base_sequence: int
+    rows: list[Record], begin: int, codec: Codec, batch_bytes: int, base_sequence: int
 ) -> None:
     batches = encode(
-        columns_of(found).slice(begin),
+        columns_of(rows).slice(begin),
         codec=codec,
         timestamp_ms=0,
         batch_bytes=batch_bytes,
@@ -55,16 +58,16 @@ def test_columnar_encode_writes_the_same_bytes_as_the_row_codec(
     for batch in batches:
         sequence = -1 if base_sequence < 0 else (base_sequence + done - begin) % 2**31
         assert batch.data == encode_batch(
-            found[done : done + batch.count],
+            rows[done : done + batch.count],
             codec=codec,
             producer_id=4,
             producer_epoch=2,
             base_sequence=sequence,
         )
         done += batch.count
-        size = len(encode_batch(found[done - batch.count : done])) - HEADER_SIZE
+        size = len(encode_batch(rows[done - batch.count : done])) - HEADER_SIZE
         assert size <= batch_bytes or batch.count == 1
-    assert done == max(begin, len(found))
+    assert done == max(begin, len(rows))
 
 
 @pytest.mark.slow
@@ -82,9 +85,9 @@ def test_encoded_rows_decode_to_the_same_values_and_encode_to_the_same_bytes(
 
     result = [(row["key"], row["value"], row["timestamp"]) for row in decoded(log)]
     again = [
-        encode(one, timestamp_ms=0, batch_bytes=1 << 20)
+        encode(part, timestamp_ms=0, batch_bytes=1 << 20)
         for batch in first
-        for one in decode(batch.data, at=TopicPartition("t", 0))
+        for part in decode(batch.data, at=TopicPartition("t", 0))
     ]
 
     assert result == [(key, value, time * 1000) for key, value, time in rows]

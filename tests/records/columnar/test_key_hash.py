@@ -37,15 +37,15 @@ def test_key_hash_changes_with_every_bit_and_every_length() -> None:
     result = hashes([key, *changed, *zeros])
 
     for half in (0, 1):
-        assert len({one[half] for one in result}) == len(result)
+        assert len({pair[half] for pair in result}) == len(result)
 
 
 def test_key_hashes_are_distributed_evenly() -> None:
     result = hashes([b"key-%d" % number for number in range(1000)])
 
     for half in (0, 1):
-        values = sorted(one[half] for one in result)
-        assert max(later - one for one, later in pairwise(values)) < (1 << 64) // 50
+        values = sorted(pair[half] for pair in result)
+        assert max(later - earlier for earlier, later in pairwise(values)) < (1 << 64) // 50
 
 
 def test_key_hashes_differ_with_another_salt() -> None:

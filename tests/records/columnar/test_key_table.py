@@ -55,6 +55,6 @@ def test_key_table_can_be_filled_up_to_its_capacity() -> None:
     assert table.get(first + np.uint64(10), second).tolist() == [-1] * 6
 
 
-@pytest.mark.parametrize(("most", "found"), [(0, 2), (2, 2), (9, 7), (100, 97), (65_536, 65_521)])
-def test_largest_prime_returns_the_largest_prime_up_to_a_limit(most: int, found: int) -> None:
-    assert largest_prime(most) == found
+@pytest.mark.parametrize(("most", "prime"), [(0, 2), (2, 2), (9, 7), (100, 97), (65_536, 65_521)])
+def test_largest_prime_returns_the_largest_prime_up_to_a_limit(most: int, prime: int) -> None:
+    assert largest_prime(most) == prime

@@ -14,7 +14,7 @@ INTS = st.integers(-(1 << 31), (1 << 31) - 1)
 def laid(numbers: list[int]) -> tuple[np.ndarray, np.ndarray, list[int]]:
     """The encodings one after another, their positions, and the positions after them."""
     encoded = [encode_varint(number) for number in numbers]
-    ends = np.cumsum([len(one) for one in encoded])
+    ends = np.cumsum([len(encoding) for encoding in encoded])
     return np.frombuffer(b"".join(encoded), np.uint8), np.append(0, ends[:-1]), ends.tolist()
 
 

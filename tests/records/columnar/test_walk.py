@@ -12,8 +12,10 @@ from trio_kafka.records.columnar.errors import CorruptBatchError
 from trio_kafka.records.columnar.walk import as_bytes, gather_headers, next_offset, walk
 
 DATA = Path(__file__).parents[1] / "data"
-ONE = encode_batch([Record(value=b"1")], 5, last_offset=9)
-TWO = encode_batch([Record(value=b"2")] * 2, 10, producer_id=3, producer_epoch=1, base_sequence=0)
+FIRST = encode_batch([Record(value=b"1")], 5, last_offset=9)
+SECOND = encode_batch(
+    [Record(value=b"2")] * 2, 10, producer_id=3, producer_epoch=1, base_sequence=0
+)
 
 
 @pytest.mark.parametrize("name", ["txn.log", "plain.log", "compacted.log"])
@@ -37,27 +39,27 @@ def test_gather_headers_of_no_positions_is_empty() -> None:
 
 
 def test_walk_stops_at_the_end_offset() -> None:
-    log = memoryview(ONE + TWO + b"\1" * 100)
+    log = memoryview(FIRST + SECOND + b"\1" * 100)
 
     assert walk(log, 10).positions == [0]
     assert walk(log, 10).error is None
-    assert walk(log, 11).positions == [0, len(ONE)]
+    assert walk(log, 11).positions == [0, len(FIRST)]
     assert walk(log, 11).error is not None
 
 
-@given(st.integers(0, len(ONE)))
+@given(st.integers(0, len(FIRST)))
 def test_walk_leaves_out_a_truncated_last_batch(size: int) -> None:
-    log = memoryview((TWO + ONE)[: len(TWO) + size])
+    log = memoryview((SECOND + FIRST)[: len(SECOND) + size])
 
     walked = walk(log)
 
     assert walked.error is None
-    assert len(walked.positions) == 1 + (size == len(ONE))
+    assert len(walked.positions) == 1 + (size == len(FIRST))
 
 
 @given(st.binary(max_size=80))
 def test_walk_reports_the_same_error_as_the_row_codec(rest: bytes) -> None:
-    log = memoryview(ONE + rest)
+    log = memoryview(FIRST + rest)
     error = None
     try:
         reference = [position for position, _ in iterate_headers(log)]
@@ -72,24 +74,24 @@ def test_walk_reports_the_same_error_as_the_row_codec(rest: bytes) -> None:
 
 @pytest.mark.parametrize("name", ["v0-gzip.bin", "v1-none.bin"])
 def test_walk_reports_an_old_message_format_with_its_position(name: str) -> None:
-    walked = walk(memoryview(ONE + (DATA / name).read_bytes()))
+    walked = walk(memoryview(FIRST + (DATA / name).read_bytes()))
 
     assert walked.error is not None
     assert walked.error.code is ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
-    assert walked.error.position == len(ONE)
+    assert walked.error.position == len(FIRST)
 
 
 def test_next_offset_follows_the_last_whole_batch() -> None:
     assert next_offset(b"", 7) == 7
-    assert next_offset(ONE[:-1], 7) == 7
-    assert next_offset(ONE, 7) == 10
-    assert next_offset(ONE + TWO[:-1], 7) == 10
-    assert next_offset(bytearray(ONE + TWO), 7) == 12 == read_header(TWO).next_offset
+    assert next_offset(FIRST[:-1], 7) == 7
+    assert next_offset(FIRST, 7) == 10
+    assert next_offset(FIRST + SECOND[:-1], 7) == 10
+    assert next_offset(bytearray(FIRST + SECOND), 7) == 12 == read_header(SECOND).next_offset
 
 
 def test_next_offset_raises_corruption_for_an_invalid_header() -> None:
     with pytest.raises(CorruptBatchError, match="magic 1 at position"):
-        next_offset(ONE + b"\1" * 100, 0)
+        next_offset(FIRST + b"\1" * 100, 0)
 
 
 def test_memoryview_of_larger_items_is_cast_to_bytes() -> None:

@@ -39,9 +39,9 @@ def contents(window: Window) -> list[tuple[int, bytes]]:
     return result
 
 
-def windows(log: bytes, wanted: list[bool] | None = None, **options: Any) -> list[Any]:
+def windows(log: bytes, selection: list[bool] | None = None, **options: Any) -> list[Any]:
     origin = source(log, **options)
-    mask = np.array([True] * len(origin.positions) if wanted is None else wanted)
+    mask = np.array([True] * len(origin.positions) if selection is None else selection)
     return [contents(window) for window in origin.windows(mask)]
 
 

@@ -32,13 +32,13 @@ class Between:
         self.partition.join_queue = self.appends.join
         self.partition.log.latency.yield_point = yield_point
         self.calls: list[Callable[[], object]] = []
-        self.found: list[object] = []
+        self.results: list[object] = []
 
     def _between(self) -> None:
         if self.calls:
-            self.found.append(self.calls.pop()())
+            self.results.append(self.calls.pop()())
         else:
-            self.found.append(None)
+            self.results.append(None)
 
     def append(self, size: int) -> Appended | Queued:
         return append(self.partition, batch(size=size), acks=1)
@@ -48,19 +48,19 @@ async def test_large_append_yields_between_its_pieces(world) -> None:
     here = Between(world)
 
     assert here.append(2 * PIECE).first_offset == 0
-    assert here.found == [None, None]
+    assert here.results == [None, None]
 
     assert here.append(PIECE - 200).first_offset == 1
-    assert here.found == [None, None]
+    assert here.results == [None, None]
 
 
 async def test_append_of_the_broker_itself_does_not_yield(world) -> None:
-    """Whoever writes it is in the middle of an event."""
+    """The writer is in the middle of an event."""
     here = Between(world)
 
     append_own(here.partition, batch(size=2 * PIECE), acks=-1, leader_epoch=0)
 
-    assert here.found == []
+    assert here.results == []
 
 
 async def test_appends_to_the_same_log_during_a_yield_are_queued_in_order(
@@ -73,12 +73,12 @@ async def test_appends_to_the_same_log_during_a_yield_are_queued_in_order(
 
     assert here.append(2 * PIECE).first_offset == 0
 
-    own, other = here.found
+    own, other = here.results
     assert own.result is other.result is None
     after = here.append(10)
     assert after.result is None  # behind those that wait
     await here.appends.wait_empty()
-    assert [one.result.first_offset for one in (own, other, after)] == [1, 2, 3]
+    assert [entry.result.first_offset for entry in (own, other, after)] == [1, 2, 3]
     assert here.append(10).first_offset == 4
 
 
@@ -90,7 +90,8 @@ async def test_append_to_another_log_during_a_yield_is_not_queued(world) -> None
 
     assert here.append(2 * PIECE).first_offset == 0
 
-    assert [getattr(one, "first_offset", None) for one in here.found] == [None] * 3 + [0, None]
+    first_offsets = [getattr(entry, "first_offset", None) for entry in here.results]
+    assert first_offsets == [None] * 3 + [0, None]
 
 
 async def test_copy_of_a_queued_append_yields_between_its_pieces(
@@ -104,7 +105,7 @@ async def test_copy_of_a_queued_append_yields_between_its_pieces(
     sent = batch(size=2 * PIECE)
     queued = append(here.partition, sent, acks=1)
     sent[:] = bytes(len(sent))
-    other, after = here.found
+    other, after = here.results
     assert other.result is after is None
     await here.appends.wait_empty()
 
@@ -123,7 +124,7 @@ async def test_copy_of_an_append_of_the_broker_itself_does_not_yield(
     append_own(here.partition, batch(size=2 * PIECE), acks=1, leader_epoch=0)
     await here.appends.wait_empty()
 
-    assert here.found == []
+    assert here.results == []
 
 
 async def test_append_is_refused_if_the_leader_changes_between_its_pieces(
@@ -160,5 +161,5 @@ async def test_append_is_refused_if_the_queue_fills_up_between_its_pieces(
         here.append(4 * PIECE)
     await here.appends.wait_empty()
 
-    assert here.found[0].result.first_offset == 1
+    assert here.results[0].result.first_offset == 1
     assert here.partition.log.end_offset == 2

@@ -272,12 +272,12 @@ async def test_cold_bytes_read_in_threads_complete_the_fetch(world) -> None:
     make_cold(broker.partitions["t", 0])
     fetch = broker.fetch()
     assert whole(fetch.look()) is None
-    (asked,) = fetch.cold
-    partition = fetch.cold[asked]
+    (cold_partition,) = fetch.cold
+    partition = fetch.cold[cold_partition]
     fetch.taken = trio.Event()
 
-    fetch.ready[asked] = await read_in_threads(
-        partition, asked.request, 1 << 20, Isolation.READ_UNCOMMITTED
+    fetch.ready[cold_partition] = await read_in_threads(
+        partition, cold_partition.request, 1 << 20, Isolation.READ_UNCOMMITTED
     )
 
     assert sizes(try_complete(fetch, False))[0] == size
@@ -360,18 +360,18 @@ async def test_session_gets_all_unread_bytes_whatever_the_order_of_events(events
     broker = Broker(simulated_world(), 3)
     positions = {("t", n): 0 for n in range(3)}
     moved = {}
-    for what, number in events:
+    for action, number in events:
         key = ("t", number)
-        if what == "produce":
+        if action == "produce":
             broker.produce(number)
-        elif what == "forget":
+        elif action == "forget":
             broker.session.update({}, [key])
             positions.pop(key, None)
             moved.pop(key, None)
-        elif what == "want":
+        elif action == "want":
             positions.setdefault(key, 0)
             moved[key] = want(positions[key])
-        elif what == "park":
+        elif action == "park":
             whole(broker.fetch(min_bytes=1 << 20).look())
         else:
             broker.session.update(moved, [])
@@ -393,15 +393,15 @@ async def test_session_gets_all_unread_bytes_whatever_the_order_of_events(events
 async def test_throttled_fetch_releases_its_bytes_which_the_next_fetch_gets(world) -> None:
     broker = Broker(world, 2)
     size = broker.produce(0)
-    asked = []
+    response_sizes = []
 
     def admit(response_size: int) -> int:
-        asked.append(response_size)
+        response_sizes.append(response_size)
         return 250
 
     refused = whole(broker.fetch(admit=admit).look())
 
-    assert asked == [HEAD_SIZE + TOPIC_SIZE + 2 * PARTITION_SIZE + size]
+    assert response_sizes == [HEAD_SIZE + TOPIC_SIZE + 2 * PARTITION_SIZE + size]
     assert (refused.session_id, refused.parts, refused.throttled_ms) == (7, [], 250)
     assert not broker.partitions["t", 0].log.segments.active.file._leases
     assert sizes(whole(broker.fetch().look()))[0] == size
@@ -453,9 +453,9 @@ async def test_failed_fetch_releases_the_bytes_that_were_read_in_threads(world) 
     file = partition.log.segments.first.file
     fetch = broker.fetch()
     assert whole(fetch.look()) is None
-    (asked,) = fetch.cold
-    fetch.ready[asked] = await read_in_threads(
-        partition, asked.request, 1 << 20, Isolation.READ_UNCOMMITTED
+    (cold_partition,) = fetch.cold
+    fetch.ready[cold_partition] = await read_in_threads(
+        partition, cold_partition.request, 1 << 20, Isolation.READ_UNCOMMITTED
     )
 
     def resolve(key):

@@ -148,18 +148,18 @@ async def test_fetch_of_many_partitions_yields_to_the_other_plane_before_its_rea
     async with broker() as served, trio.open_nursery() as nursery:
         topic_id = await served.create_topic("t", partitions=count)
         parts = served.broker.parts
-        asked: list[int] = []
+        yields: list[int] = []
         group = DirectGroup(served.broker.world, parts)
         await nursery.start(group.run)
         client = group.client()
         request = fetch_request(topic_id, *(FetchPartition(number) for number in range(count)))
         await client.ask(request, 13)
         parts[Fetches].yield_point.bind(lambda: None)
-        group.budget.yield_point.bind(lambda: asked.append(0))
-        made = client.send(request, 13)
-        at_once = len(asked)
+        group.budget.yield_point.bind(lambda: yields.append(0))
+        exchange = client.send(request, 13)
+        at_once = len(yields)
         await client.receive(request, 13)
 
-        assert made.stamps.answered
+        assert exchange.stamps.answered
         assert at_once == is_let_in
         nursery.cancel_scope.cancel()

@@ -171,7 +171,7 @@ async def test_offsets_of_a_follower_or_of_an_old_epoch_are_refused(world) -> No
 
 
 @pytest.mark.parametrize(
-    ("timestamp", "version", "known"),
+    ("timestamp", "version", "is_known"),
     [
         (0, 1, True),
         (LATEST, 1, True),
@@ -188,9 +188,9 @@ async def test_offsets_of_a_follower_or_of_an_old_epoch_are_refused(world) -> No
     ],
 )
 def test_special_timestamps_are_refused_below_their_request_version(
-    timestamp: int, version: int, known: bool
+    timestamp: int, version: int, is_known: bool
 ) -> None:
-    if known:
+    if is_known:
         check_time_is_known(timestamp, version)
         return
     with pytest.raises(KafkaError) as caught:

@@ -218,15 +218,15 @@ async def test_queue_keeps_a_copy_of_the_batch(world, nursery, autojump_clock) -
 async def test_large_batch_is_copied_whole_with_a_yield_between_pieces(
     world, nursery, autojump_clock
 ) -> None:
-    slow, asked = Slow(world), []
+    slow, yields = Slow(world), []
     await nursery.start(slow.appends.run)
-    slow.appends.yield_point.bind(lambda: asked.append(0))
+    slow.appends.yield_point.bind(lambda: yields.append(0))
     sent = bytearray(encode_batch([Record(value=bytes(range(1, 256)) * 1200)]))
     expected = bytes(sent)
 
     append(slow.partition, memoryview(sent), acks=1)
     sent[:] = bytes(len(sent))  # its frame is somebody else's
-    assert len(asked) == len(expected) // PIECE
+    assert len(yields) == len(expected) // PIECE
     await slow.appends.wait_empty()
 
     assert (await read_bytes(slow.log, 0, len(expected)))[16:] == expected[16:]
@@ -457,14 +457,14 @@ async def test_slow_partition_does_not_delay_appends_to_another_directory(
     cluster = await open_cluster(world, paths=("/a", "/b"))
     start(cluster)
     cluster.change(t={0: state(1), 1: state(1)})
-    one, two = cluster.replicas.partitions
+    first, second = cluster.replicas.partitions
     await nursery.start(cluster.replication.run)
-    make_slow(one)
-    world.universe.fault = fault_on("append", STALL_S, f"{one.at}/")
+    make_slow(first)
+    world.universe.fault = fault_on("append", STALL_S, f"{first.at}/")
 
-    queued = append(one, batch(), acks=1)
+    queued = append(first, batch(), acks=1)
     began = trio.current_time()
-    appended = append(two, batch(), acks=1)
+    appended = append(second, batch(), acks=1)
 
     assert appended.first_offset == 0
     assert trio.current_time() == began

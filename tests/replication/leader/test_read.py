@@ -26,18 +26,18 @@ ALL = 1 << 20
 
 def look(
     partition: Partition,
-    wanted,
+    request,
     max_bytes: int = ALL,
     isolation: Isolation = UNCOMMITTED,
     *,
     at_least_one: bool = True,
 ) -> PartitionRead:
-    return read(partition, wanted, max_bytes, isolation, at_least_one=at_least_one)
+    return read(partition, request, max_bytes, isolation, at_least_one=at_least_one)
 
 
-def refused(partition: Partition, wanted) -> ErrorCode:
+def refused(partition: Partition, request) -> ErrorCode:
     with pytest.raises(KafkaError) as caught:
-        look(partition, wanted)
+        look(partition, request)
     return caught.value.code
 
 
@@ -57,11 +57,11 @@ async def test_read_of_a_consumer_stops_at_the_high_watermark_unlike_that_of_a_f
 ) -> None:
     partition, _ = new_partition(world, 1, 2)
     append(partition, batch(2), acks=1)
-    one = partition.log.size
+    size = partition.log.size
     append(partition, batch(3), acks=1)
     partition.follower_fetched(2, 2)
 
-    assert content(look(partition, want(0))) == one
+    assert content(look(partition, want(0))) == size
     assert content(look(partition, want(0), isolation=Isolation.LOG_END)) == partition.log.size
     assert look(partition, want(2)).is_idle
 
@@ -317,8 +317,8 @@ async def test_aborted_transactions_of_other_segments_are_not_listed(world, auto
         [3],
         [6],
     ]
-    for one in reads:
-        one.release()
+    for result in reads:
+        result.release()
 
 
 async def test_consumer_gets_an_error_at_an_unreadable_batch_and_a_follower_gets_the_batch(

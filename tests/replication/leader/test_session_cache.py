@@ -105,9 +105,9 @@ def test_a_session_without_partitions_ends() -> None:
     cache = new_cache()
     session = poll(cache)
 
-    left = poll(cache, session.id, 1, size=0, forget=keys())
+    last_session = poll(cache, session.id, 1, size=0, forget=keys())
 
-    assert (left.id, len(left.partitions), len(cache)) == (0, 0, 0)
+    assert (last_session.id, len(last_session.partitions), len(cache)) == (0, 0, 0)
 
 
 def test_fetch_gets_no_session_if_the_cache_is_full() -> None:

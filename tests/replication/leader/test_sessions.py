@@ -8,12 +8,12 @@ from trio_kafka.records.file_range import FileRange
 from trio_kafka.replication.leader.read import EpochEnd, PartitionRead
 from trio_kafka.replication.leader.sessions import Session, next_epoch
 
-ONE, TWO, THREE = ("t", 0), ("t", 1), ("t", 2)
+FIRST, SECOND, THIRD = ("t", 0), ("t", 1), ("t", 2)
 
 
 @define
 class Watches:
-    """Who watches what."""
+    """Keys of the attached partitions."""
 
     attached: list[Hashable] = field(factory=list)
 
@@ -41,7 +41,7 @@ def some(size: int = 10, **fields) -> PartitionRead:
     return nothing(range=FileRange(None, 0, size), more=True, **fields)
 
 
-def told(session: Session, reads: dict, *, full: bool = False) -> list:
+def answered_keys(session: Session, reads: dict, *, full: bool = False) -> list:
     pairs = [(session.partitions[key], read) for key, read in reads.items()]
     return [partition.key for partition, _ in session.answer(pairs, full=full)]
 
@@ -58,23 +58,26 @@ def test_session_epoch_after_the_largest_is_1() -> None:
 
 
 def test_new_session_watches_and_reads_all_its_partitions() -> None:
-    session, watches = new_session(ONE, TWO)
+    session, watches = new_session(FIRST, SECOND)
 
-    assert dirty(session) == [ONE, TWO]
-    assert watches.attached == [f"watched {ONE}", f"watched {TWO}"]
+    assert dirty(session) == [FIRST, SECOND]
+    assert watches.attached == [f"watched {FIRST}", f"watched {SECOND}"]
 
 
 def test_full_response_names_all_partitions_and_the_next_one_only_changed_ones() -> None:
-    session, _ = new_session(ONE, TWO)
+    session, _ = new_session(FIRST, SECOND)
 
-    assert told(session, {ONE: nothing(), TWO: nothing()}, full=True) == [ONE, TWO]
+    assert answered_keys(session, {FIRST: nothing(), SECOND: nothing()}, full=True) == [
+        FIRST,
+        SECOND,
+    ]
     assert dirty(session) == []
-    assert told(session, {ONE: nothing(), TWO: nothing()}) == []
+    assert answered_keys(session, {FIRST: nothing(), SECOND: nothing()}) == []
 
 
 def test_partition_with_new_bytes_offsets_epochs_or_errors_is_in_the_response() -> None:
-    session, _ = new_session(ONE)
-    told(session, {ONE: nothing()}, full=True)
+    session, _ = new_session(FIRST)
+    answered_keys(session, {FIRST: nothing()}, full=True)
 
     for read in (
         some(),
@@ -83,84 +86,84 @@ def test_partition_with_new_bytes_offsets_epochs_or_errors_is_in_the_response() 
         nothing(high_watermark=5, start_offset=1, diverging=EpochEnd(1, 2)),
         PartitionRead(error=KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)),
     ):
-        session.update({ONE: want(0)}, [])
-        assert told(session, {ONE: read}) == [ONE]
+        session.update({FIRST: want(0)}, [])
+        assert answered_keys(session, {FIRST: read}) == [FIRST]
 
 
 def test_partition_is_in_the_response_again_when_its_error_has_ended() -> None:
-    session, _ = new_session(ONE)
-    told(session, {ONE: nothing()}, full=True)
-    session.update({ONE: want(0)}, [])
+    session, _ = new_session(FIRST)
+    answered_keys(session, {FIRST: nothing()}, full=True)
+    session.update({FIRST: want(0)}, [])
     error = nothing(error=KafkaError(ErrorCode.KAFKA_STORAGE_ERROR))
-    told(session, {ONE: error})
+    answered_keys(session, {FIRST: error})
 
-    assert told(session, {ONE: nothing()}) == [ONE]
+    assert answered_keys(session, {FIRST: nothing()}) == [FIRST]
 
 
 def test_mark_makes_only_its_partition_dirty_and_fresh() -> None:
-    session, _ = new_session(ONE, TWO)
-    told(session, {ONE: nothing(), TWO: nothing()}, full=True)
+    session, _ = new_session(FIRST, SECOND)
+    answered_keys(session, {FIRST: nothing(), SECOND: nothing()}, full=True)
 
-    session.marked(f"watched {TWO}")
+    session.marked(f"watched {SECOND}")
     session.marked("of nobody")
 
-    assert dirty(session) == [TWO]
-    assert [partition.key for partition in session.fresh] == [TWO]
+    assert dirty(session) == [SECOND]
+    assert [partition.key for partition in session.fresh] == [SECOND]
 
 
 def test_partitions_with_bytes_are_last_in_the_next_response() -> None:
-    session, _ = new_session(ONE, TWO, THREE)
+    session, _ = new_session(FIRST, SECOND, THIRD)
 
-    told(session, {ONE: some(), TWO: nothing(more=True), THREE: nothing()}, full=True)
+    answered_keys(session, {FIRST: some(), SECOND: nothing(more=True), THIRD: nothing()}, full=True)
 
-    assert dirty(session) == [TWO, ONE]
-    assert list(session.partitions) == [TWO, THREE, ONE]
+    assert dirty(session) == [SECOND, FIRST]
+    assert list(session.partitions) == [SECOND, THIRD, FIRST]
 
 
 def test_partition_with_an_error_stays_dirty() -> None:
-    session, _ = new_session(ONE)
+    session, _ = new_session(FIRST)
 
-    told(session, {ONE: PartitionRead(error=KafkaError(ErrorCode.UNKNOWN_TOPIC_ID))})
+    answered_keys(session, {FIRST: PartitionRead(error=KafkaError(ErrorCode.UNKNOWN_TOPIC_ID))})
 
-    assert dirty(session) == [ONE]
+    assert dirty(session) == [FIRST]
 
 
 def test_fetch_changes_adds_and_drops_partitions_of_its_session() -> None:
-    session, watches = new_session(ONE, TWO)
-    told(session, {ONE: nothing(), TWO: nothing()}, full=True)
+    session, watches = new_session(FIRST, SECOND)
+    answered_keys(session, {FIRST: nothing(), SECOND: nothing()}, full=True)
 
-    session.update({ONE: want(7), THREE: want(0)}, [TWO])
+    session.update({FIRST: want(7), THIRD: want(0)}, [SECOND])
 
-    assert list(session.partitions) == [ONE, THREE]
-    assert session.partitions[ONE].request.offset == 7
-    assert dirty(session) == [ONE, THREE]
-    assert watches.attached == [f"watched {ONE}"]
+    assert list(session.partitions) == [FIRST, THIRD]
+    assert session.partitions[FIRST].request.offset == 7
+    assert dirty(session) == [FIRST, THIRD]
+    assert watches.attached == [f"watched {FIRST}"]
 
 
 def test_partition_dropped_during_its_read_is_forgotten() -> None:
-    session, _ = new_session(ONE, TWO)
-    gone = session.partitions[ONE]
-    session.update({}, [ONE])
+    session, _ = new_session(FIRST, SECOND)
+    gone = session.partitions[FIRST]
+    session.update({}, [FIRST])
 
     session.answer([(gone, some())], full=False)
 
-    assert list(session.partitions) == [TWO]
-    assert dirty(session) == [TWO]
+    assert list(session.partitions) == [SECOND]
+    assert dirty(session) == [SECOND]
 
 
 def test_recreated_partition_is_watched_instead_of_the_deleted_partition() -> None:
-    session, watches = new_session(ONE)
+    session, watches = new_session(FIRST)
 
-    session.watch(session.partitions[ONE], "the new one")
-    told(session, {ONE: nothing()})
+    session.watch(session.partitions[FIRST], "the new one")
+    answered_keys(session, {FIRST: nothing()})
     session.marked("the new one")
 
     assert watches.attached == ["the new one"]
-    assert dirty(session) == [ONE]
+    assert dirty(session) == [FIRST]
 
 
 def test_a_closed_session_watches_nothing() -> None:
-    session, watches = new_session(ONE, TWO)
+    session, watches = new_session(FIRST, SECOND)
 
     session.close()
 

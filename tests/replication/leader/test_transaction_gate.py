@@ -21,10 +21,10 @@ class Gate:
 
     def __init__(self, **errors: ErrorCode) -> None:
         self.errors = {TopicPartition(topic, 0): code for topic, code in errors.items()}
-        self.asked: list[TransactionAsk] = []
+        self.questions: list[TransactionAsk] = []
 
     def admit(self, ask: TransactionAsk):
-        self.asked.append(ask)
+        self.questions.append(ask)
         return self.errors
 
 
@@ -36,7 +36,7 @@ class EndingGate(Gate):
         self.partition = partition
 
     def admit(self, ask: TransactionAsk):
-        if not self.asked:
+        if not self.questions:
             self.partition.log.producers.verifications.end(ask.producer_id)
         return super().admit(ask)
 
@@ -73,7 +73,7 @@ async def test_partitions_with_an_open_transaction_are_not_asked_for(world) -> N
 
     assert of_request.ask() is None
 
-    (ask,) = gate.asked
+    (ask,) = gate.questions
     assert [at.topic for at in ask.partitions] == ["t", "v"]
     assert all(of_request.guard(partition.at) for partition in partitions)
 
@@ -90,7 +90,7 @@ async def test_unverified_batches_begin_a_transaction_without_a_question(world) 
     adding.begin(partition, batch(**SENT))
 
     assert of_request.ask() is None
-    assert gate.asked == []
+    assert gate.questions == []
     append(partition, batch(**SENT), acks=1, guard=of_request.guard(partition.at))
     assert partition.local_log().producers.has_open_transaction(7, 0)
     assert adding.verifies
@@ -120,7 +120,7 @@ async def test_batch_that_waited_for_the_markers_before_it_is_verified_anew(worl
 
     assert whole(flattened(verdict.steps)) is None
 
-    assert [ask.partitions for ask in gate.asked] == [(partition.at,)] * 2
+    assert [ask.partitions for ask in gate.questions] == [(partition.at,)] * 2
     append(partition, records, acks=1, guard=of_request.guard(partition.at))
     assert producers.has_open_transaction(7, 0)
 
@@ -133,7 +133,7 @@ async def test_batch_whose_verification_lasted_through_the_wait_is_asked_for_onc
 
     whole(flattened(of_request.ask().steps))
 
-    assert len(gate.asked) == 1
+    assert len(gate.questions) == 1
 
 
 async def test_late_verdict_does_not_verify_a_batch_of_the_older_protocol_anew(world) -> None:
@@ -184,7 +184,7 @@ async def test_batch_that_waited_for_the_markers_of_the_transaction_before_is_as
 
     assert of_request.ask() is None
 
-    assert len(gate.asked) == 2
+    assert len(gate.questions) == 2
     append(partition, batch(**SENT), acks=1, guard=of_request.guard(partition.at))
 
 
@@ -198,7 +198,7 @@ async def test_late_batch_of_a_transaction_that_has_ended_is_not_verified_again(
     with pytest.raises(KafkaError) as caught:
         append(partition, batch(**SENT), acks=1, guard=of_request.guard(partition.at))
 
-    assert len(gate.asked) == 1
+    assert len(gate.questions) == 1
     assert caught.value.code is ErrorCode.INVALID_TXN_STATE
 
 

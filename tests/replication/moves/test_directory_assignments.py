@@ -30,12 +30,12 @@ class Reports(list[Mapping[Replica, bytes]]):
 
     refusals = 0
 
-    async def __call__(self, wanted: Mapping[Replica, bytes]) -> None:
+    async def __call__(self, assignments: Mapping[Replica, bytes]) -> None:
         await trio.lowlevel.checkpoint()
         if self.refusals:
             self.refusals -= 1
             raise KafkaError(ErrorCode.NOT_CONTROLLER)
-        self.append(dict(wanted))
+        self.append(dict(assignments))
 
 
 def directory(world) -> LogDirectory:
@@ -46,9 +46,11 @@ def directory(world) -> LogDirectory:
     return log_directory
 
 
-def replica(world, known: bytes | None = UNASSIGNED_DIRECTORY) -> Partition:
+def replica(world, directory_id: bytes | None = UNASSIGNED_DIRECTORY) -> Partition:
     partition, _ = new_partition(world, at=TopicPartition("t", next(NUMBERS)))
-    partition.state = evolve(partition.state, directories=() if known is None else (known,))
+    partition.state = evolve(
+        partition.state, directories=() if directory_id is None else (directory_id,)
+    )
     return partition
 
 
@@ -77,8 +79,8 @@ async def test_directories_of_known_and_forgotten_replicas_are_not_reported(
     reports = Reports()
     assignments = DirectoryAssignments(reports, Node("broker", "broker"))
 
-    for known in (THERE, None):
-        assignments.note(replica(world, known), directory(world))
+    for directory_id in (THERE, None):
+        assignments.note(replica(world, directory_id), directory(world))
     gone = replica(world)
     assignments.note(gone, directory(world))
     assignments.forget(gone)

@@ -55,11 +55,11 @@ async def stage(world, **settings: str) -> Stage:
     future = cluster.logs.create_future(
         there, partition.at, partition.topic_id, config=log.config, start_offset=0
     )
-    made: Stage | None = None
+    result: Stage | None = None
 
     async def assign(at: Partition, directory: LogDirectory) -> None:
-        assert made is not None
-        await made.assign(at, directory)
+        assert result is not None
+        await result.assign(at, directory)
 
     mover = Mover(
         partition=partition,
@@ -71,8 +71,8 @@ async def stage(world, **settings: str) -> Stage:
         assign=assign,
     )
     partition.future = future
-    made = Stage(cluster, partition, mover)
-    return made
+    result = Stage(cluster, partition, mover)
+    return result
 
 
 def write(partition: Partition, count: int = 1) -> None:

@@ -43,7 +43,7 @@ async def test_finished_moves_leave_no_future_logs(world, autojump_clock) -> Non
     async with trio.open_nursery() as nursery:
         await nursery.start(cluster.replication.run)
         await nursery.start(cluster.logs.run)
-        targets = [others(cluster, one)[0] for one in partitions]
+        targets = [others(cluster, replica)[0] for replica in partitions]
         for partition, target in zip(partitions, targets, strict=True):
             moves.begin(partition, target)
         assert len(moves) == 5
@@ -53,7 +53,7 @@ async def test_finished_moves_leave_no_future_logs(world, autojump_clock) -> Non
         nursery.cancel_scope.cancel()
 
     assert len(moves) == 0
-    assert [cluster.logs.directory_of(one.at) for one in partitions] == targets
+    assert [cluster.logs.directory_of(replica.at) for replica in partitions] == targets
     assert all(not directory.futures for directory in cluster.logs.directories)
     assert len(cluster.logs.removal) == 5
     names = [name for path in PATHS for name in world.directory(path).names()]

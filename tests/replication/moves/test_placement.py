@@ -34,17 +34,15 @@ async def test_existing_log_is_reused_with_the_current_settings(world) -> None:
     assert (log.end_offset, log.config) == (3, config)
 
 
-@pytest.mark.parametrize("wanted", ["/a", "/b"])
-async def test_new_log_is_created_in_the_directory_named_by_the_metadata(
-    world, wanted: str
-) -> None:
+@pytest.mark.parametrize("path", ["/a", "/b"])
+async def test_new_log_is_created_in_the_directory_named_by_the_metadata(world, path: str) -> None:
     cluster = await open_cluster(world, paths=("/a", "/b"))
-    (directory,) = (one for one in cluster.logs.directories if one.path == wanted)
-    one = evolve(state(1), directories=(parse_id(directory.properties.directory_id),))
+    (directory,) = (candidate for candidate in cluster.logs.directories if candidate.path == path)
+    partition_state = evolve(state(1), directories=(parse_id(directory.properties.directory_id),))
 
-    log = log_of(cluster.logs, await a_replica(world), one, LogConfig(), new=True)
+    log = log_of(cluster.logs, await a_replica(world), partition_state, LogConfig(), new=True)
 
-    assert log.directory.path.startswith(f"{wanted}/")
+    assert log.directory.path.startswith(f"{path}/")
     assert log.unsynced.new
 
 

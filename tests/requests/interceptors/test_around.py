@@ -172,8 +172,8 @@ def echo_in_steps(request: EchoRequest, context: Context) -> Steps[EchoResponse]
 
 def put(harness: PluginHarness, function: Any, kind: Any = "around", **more: Any) -> RecordingOwner:
     owner = RecordingOwner()
-    given = {"order": 100, "owner": owner, **more}
-    harness.interceptors.add(kind, None, function, **given)
+    options = {"order": 100, "owner": owner, **more}
+    harness.interceptors.add(kind, None, function, **options)
     return owner
 
 
@@ -301,8 +301,8 @@ async def test_connection_ends_though_an_interceptor_replaces_the_protocol_error
         put(harness, masking)
         with pytest.raises(ClosedError, match="not like this"):
             await harness.ask(EchoRequest())
-        (one,) = harness.interceptors._all
-        assert (one.refused, one.errors) == (0, 0)
+        (interception,) = harness.interceptors._all
+        assert (interception.refused, interception.errors) == (0, 0)
 
 
 @pytest.mark.parametrize("waits", [False, True])
@@ -317,15 +317,15 @@ async def test_delayed_response_that_is_ready_before_registration_is_sent_at_onc
             return Delayed(("key",), float("inf"), lambda _: answer, purgatory=purgatory)
 
         async def late(request: WaitRequest, context: Context) -> Delayed:
-            made = make()
+            delayed = make()
             await trio.sleep(1)
-            return made
+            return delayed
 
         @in_slices
         def in_steps(request: WaitRequest, context: Context) -> Steps[Delayed]:
-            made = make()
+            delayed = make()
             yield
-            return made
+            return delayed
 
         harness.add(api(WaitRequest)(late if waits else in_steps))
         put(harness, nothing_more)
@@ -455,10 +455,10 @@ async def test_failing_around_interceptor_is_an_error_response_and_is_reported_t
 ) -> None:
     async with PluginHarness(handlers=[handler]) as harness:
         owner = put(harness, broken)
-        for asked in range(1, 4):  # its task serves on
+        for number in range(1, 4):  # its task serves on
             answer = await harness.ask(EchoRequest("x"))
             assert (answer.error_code, answer.error_message) == (-1, None)
-            assert len(owner.failures) == asked
+            assert len(owner.failures) == number
         error, where = owner.failures[0]
         assert where == "around Echo"
         assert says in str(error)
@@ -530,8 +530,8 @@ async def test_deadline_of_an_around_interceptor_does_not_count_time_in_forward(
             late = await harness.ask(WaitRequest(30_000))
             assert late.error_code == ErrorCode.REQUEST_TIMED_OUT
             assert [type(error) for error, _ in owner.failures] == [trio.TooSlowError]
-            (one,) = harness.interceptors._all
-            assert (one.late, one.refused, one.errors) == (1, 1, 0)
+            (interception,) = harness.interceptors._all
+            assert (interception.late, interception.refused, interception.errors) == (1, 1, 0)
             assert idle(harness)
 
 
@@ -565,9 +565,9 @@ async def test_limit_of_an_around_interceptor_does_not_count_calls_that_wait_in_
         for client in clients:
             assert (await client.receive(WaitRequest())).outcome == "time"
         assert most == 2
-        (one,) = harness.interceptors._all
-        assert one.limiter is not None
-        assert one.limiter.borrowed_tokens == 0
+        (interception,) = harness.interceptors._all
+        assert interception.limiter is not None
+        assert interception.limiter.borrowed_tokens == 0
         assert idle(harness)
 
 
@@ -783,9 +783,9 @@ async def test_records_of_a_request_stay_intact_while_an_interceptor_is_parked(
 async def test_calls_of_around_interceptors_leave_no_reference_cycles(
     autojump_clock: MockClock,
 ) -> None:
-    def left() -> list[object]:
+    def live_objects() -> list[object]:
         kinds = (_AroundCall, Context, Delayed, WaitRequest)
-        return [one for one in gc.get_objects() if type(one) in kinds]
+        return [item for item in gc.get_objects() if type(item) in kinds]
 
     async def failing_around(request: WaitRequest, context: Context, forward: Any) -> Any:
         await forward(request)
@@ -795,7 +795,7 @@ async def test_calls_of_around_interceptors_leave_no_reference_cycles(
         waiting(harness)
         put(harness, nothing_more)
         gc.collect()
-        before = len(left())
+        before = len(live_objects())
         gc.disable()
         try:
             clients = [harness.client() for _ in range(10)]
@@ -811,7 +811,7 @@ async def test_calls_of_around_interceptors_leave_no_reference_cycles(
                 client.leave()
             await trio.sleep(1)
             assert idle(harness)
-            assert len(left()) == before
+            assert len(live_objects()) == before
         finally:
             gc.enable()
 

@@ -127,6 +127,6 @@ async def test_limit_of_an_around_interceptor_holds_in_new_and_reused_tasks(
                 assert (await client.receive(EchoRequest())).text == "x"
             assert most == 2
             assert trio.current_time() - began == pytest.approx(3, abs=0.01)
-        (one,) = harness.interceptors._all
-        assert one.limiter is not None
-        assert one.limiter.borrowed_tokens == 0
+        (interception,) = harness.interceptors._all
+        assert interception.limiter is not None
+        assert interception.limiter.borrowed_tokens == 0

@@ -179,9 +179,9 @@ async def test_failing_after_outside_an_around_interceptor_is_an_error_response(
     async with PluginHarness() as harness:
         serve_waits(harness)
         outside, around = put(harness, after, nothing_more)
-        for asked in (1, 2, 3):
+        for count in (1, 2, 3):
             assert (await harness.ask(WaitRequest(10))).error_code == -1
-            assert len(outside.failures) == asked
+            assert len(outside.failures) == count
         assert around.failures == []
 
 
@@ -288,9 +288,9 @@ async def test_around_interceptor_with_a_wrong_signature_is_an_error_response(
     async with PluginHarness() as harness:
         serve_waits(harness)
         outside, broken = put(harness, nothing_more, around)
-        for asked in (1, 2, 3):
+        for count in (1, 2, 3):
             assert (await harness.ask(WaitRequest(10))).error_code == -1
-            assert [type(error) for error, _ in broken.failures] == [TypeError] * asked
+            assert [type(error) for error, _ in broken.failures] == [TypeError] * count
         assert outside.failures == []
         assert at_rest(harness)
 
@@ -317,10 +317,10 @@ async def test_timeout_around_forward_cancels_the_inner_interceptor(
     async with PluginHarness() as harness:
         serve_waits(harness)
         owners = put(harness, impatient, slow)
-        for asked in (1, 2):
+        for count in (1, 2):
             assert (await harness.ask(WaitRequest(500))).outcome == "impatient"
             await trio.sleep(5)
-            assert ends == ["time"] * asked
+            assert ends == ["time"] * count
             assert at_rest(harness)
         assert [owner.failures for owner in owners] == [[], []]
 
@@ -478,10 +478,10 @@ async def test_second_forward_is_refused_after_an_error_response(
 
     async with PluginHarness(handlers=[api(EchoRequest)(handler)]) as harness:
         harness.interceptors.add("around", EchoRequest, again, order=1, owner=RecordingOwner())
-        for asked in (1, 2, 3):
+        for count in (1, 2, 3):
             refused = await harness.ask(EchoRequest())
             assert refused.error_code == ErrorCode.POLICY_VIOLATION
-            assert len(ends) == asked
+            assert len(ends) == count
         assert all("forward is called again" in end for end in ends)
 
 
@@ -522,9 +522,9 @@ async def test_second_of_two_concurrent_forwards_is_refused(
     async with PluginHarness(handlers=[later if in_steps else late]) as harness:
         purgatory = Purgatory("Later", harness.timers, harness.node)
         harness.interceptors.add("around", EchoRequest, both, order=1, owner=RecordingOwner())
-        for asked in (1, 2, 3):
+        for count in (1, 2, 3):
             assert (await harness.ask(EchoRequest())).text == "once"
-            assert (len(served), len(ends)) == (asked, asked)
+            assert (len(served), len(ends)) == (count, count)
         assert all("forward is called again" in end for end in ends)
 
 
@@ -549,12 +549,12 @@ async def test_interceptor_that_responds_itself_after_forward_loses_the_connecti
             owners.append(RecordingOwner())
             harness.interceptors.add("around", of, both, order=1, owner=owners[-1])
         for owner, request in zip(owners, (WaitRequest(5), EchoRequest()), strict=True):
-            for asked in (1, 2):  # in a new task, and by hand
+            for count in (1, 2):  # in a new task, and by hand
                 client = harness.client()
                 client.send(request)
                 await trio.sleep(1)
                 assert client.connection.closed
-                assert len(owner.failures) == asked
+                assert len(owner.failures) == count
         assert at_rest(harness)
 
 
@@ -628,7 +628,11 @@ def tokens_of(harness: PluginHarness) -> Tokens:
 
 
 def limit_of(harness: PluginHarness) -> trio.CapacityLimiter:
-    (limiter,) = [one.limiter for one in harness.interceptors._all if one.limiter is not None]
+    (limiter,) = [
+        interception.limiter
+        for interception in harness.interceptors._all
+        if interception.limiter is not None
+    ]
     return limiter
 
 

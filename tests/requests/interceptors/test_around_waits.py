@@ -1,4 +1,4 @@
-"""What `around`s may wait for, and what becomes of them meanwhile."""
+"""Waits of `around` interceptors, and events meanwhile."""
 
 import random
 from typing import Any
@@ -141,9 +141,9 @@ async def test_request_names_the_wait_of_its_interceptor_and_its_delayed_respons
 ACTS = ("sleep", "checkpoint", "parked", "scope", "cancelled scope", "nursery", "shield", "nothing")
 
 
-async def act(what: str, context: Context) -> None:
+async def act(action: str, context: Context) -> None:
     """Something that an interceptor may do, before it forwards or afterwards."""
-    match what:
+    match action:
         case "sleep":
             await trio.sleep(0.3)
         case "checkpoint":
@@ -173,7 +173,7 @@ async def test_random_interceptors_and_leaving_peers_lose_no_response_and_no_tok
     autojump_clock: MockClock, seed: int
 ) -> None:
     chance = random.Random(seed)
-    answered = left = 0
+    answered = departures = 0
 
     async def around(request: WaitRequest, context: Context, forward: Any) -> Any:
         mine = random.Random(f"{seed} {request.timeout_ms}")
@@ -193,7 +193,7 @@ async def test_random_interceptors_and_leaving_peers_lose_no_response_and_no_tok
         resize(harness, 3)
 
         async def client() -> None:
-            nonlocal answered, left
+            nonlocal answered, departures
             asking = harness.client()
             for _ in range(12):
                 request = WaitRequest(chance.randrange(2000))
@@ -201,7 +201,7 @@ async def test_random_interceptors_and_leaving_peers_lose_no_response_and_no_tok
                 if chance.random() < 0.25:
                     await trio.sleep(chance.random())
                     asking.leave()
-                    left += 1
+                    departures += 1
                     asking = harness.client()
                 else:
                     assert (await asking.receive(request)).outcome == "time"
@@ -212,14 +212,14 @@ async def test_random_interceptors_and_leaving_peers_lose_no_response_and_no_tok
                 for _ in range(20):
                     nursery.start_soon(client)
             await trio.sleep(10)
-        assert answered + left == 240
+        assert answered + departures == 240
         assert [owner.failures for owner in owners] == [[], [], []]
         assert (parked(harness), purgatory.waiting) == (0, 0)
         assert harness._group is not None
         assert harness._group.group.limiter.borrowed_tokens == 0
-        for one in harness.interceptors._all:
-            assert one.limiter is not None
-            assert one.limiter.borrowed_tokens == 0
+        for interception in harness.interceptors._all:
+            assert interception.limiter is not None
+            assert interception.limiter.borrowed_tokens == 0
 
 
 async def test_forward_in_a_cancelled_scope_ends_at_once(

@@ -182,7 +182,10 @@ async def test_before_interceptor_may_change_answer_or_refuse_the_request(
 
     async with served(handler) as harness:
         put(harness, "after", adding("-outer"), order=0)
-        owners = [put(harness, "before", one, order=n) for n, one in enumerate((first, second), 1)]
+        owners = [
+            put(harness, "before", function, order=n)
+            for n, function in enumerate((first, second), 1)
+        ]
         put(harness, "after", adding("-inner"), order=3)
         put(harness, "before", third, order=4)
 
@@ -407,8 +410,8 @@ async def test_lazy_arrays_are_lists_for_an_after_interceptor(
         def rows(column: int) -> Column:
             return Column(lazily(range(50), lambda row: Row([f"{column}-{row}"])))
 
-        made = ListResponse(columns=lazily(range(300), rows))
-        return Encoded(to_bytes(made, 0)) if encoded else made
+        response = ListResponse(columns=lazily(range(300), rows))
+        return Encoded(to_bytes(response, 0)) if encoded else response
 
     def change(request: Any, response: ListResponse, context: Context) -> None:
         assert type(response.columns) is list
@@ -463,16 +466,16 @@ async def test_plain_interceptor_over_its_deadline_is_reported_but_not_ended(
 ) -> None:
     async with served(echo, RealWorld(SkippingClock())) as harness:
         owner = RecordingOwner()
-        one = harness.interceptors.add(
+        interception = harness.interceptors.add(
             "before", None, lambda *_: None, order=1, owner=owner, deadline_s=10
         )
         assert (await harness.ask(EchoRequest())).error_code == 0
         assert owner.failures == []
-        one.deadline_s = 1e-9
-        one.alarm_s = 0.0
+        interception.deadline_s = 1e-9
+        interception.alarm_s = 0.0
         assert (await harness.ask(EchoRequest())).error_code == 0
         assert (await harness.ask(EchoRequest())).error_code == 0
-        assert one.late == 2
+        assert interception.late == 2
         assert [type(error) for error, _ in owner.failures] == [trio.TooSlowError] * 2
 
 
@@ -486,9 +489,9 @@ async def test_time_of_plain_interceptors_is_counted(autojump_clock: MockClock) 
         ones = harness.interceptors._all
 
         assert request.stamps.plugin_s > 0
-        assert [one.calls for one in ones] == [1, 1]
-        assert all(0 < one.longest_s <= one.seconds for one in ones)
-        assert sum(one.seconds for one in ones) <= request.stamps.plugin_s * 1.01
+        assert [interception.calls for interception in ones] == [1, 1]
+        assert all(0 < interception.longest_s <= interception.seconds for interception in ones)
+        assert sum(interception.seconds for interception in ones) <= request.stamps.plugin_s * 1.01
 
 
 async def test_parked_request_finishes_with_the_interceptors_of_its_start(

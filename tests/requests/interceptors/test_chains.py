@@ -31,20 +31,20 @@ async def test_route_without_interceptors_calls_its_handler_directly(
     async with PluginHarness(handlers=[echo]) as harness:
         assert harness._group is not None
         routes = harness._group.group.routes
-        other = harness.interceptors.add(
+        of_wait = harness.interceptors.add(
             "before", WaitRequest, nothing, order=1, owner=RecordingOwner()
         )
         route = routes[code_of(10100, 0)]
         assert route is not None
         assert route.handler is echo
         assert not route.waits
-        one = harness.interceptors.add(
+        of_echo = harness.interceptors.add(
             "before", EchoRequest, nothing, order=1, owner=RecordingOwner()
         )
         behind = routes[code_of(10100, 0)]
         assert behind is not None
         assert behind.handler is not echo
-        for interception in (one, other):
+        for interception in (of_echo, of_wait):
             harness.interceptors.remove(interception)
         again = routes[code_of(10100, 0)]
         assert again is not None

@@ -24,9 +24,9 @@ def echo(request: EchoRequest, context: Context) -> EchoResponse:
 
 
 def contract() -> Contract:
-    made = api_of(echo)
-    assert made is not None
-    return Contract(make_route(made, 0), ErrorResponder(Counters()))
+    echo_api = api_of(echo)
+    assert echo_api is not None
+    return Contract(make_route(echo_api, 0), ErrorResponder(Counters()))
 
 
 def interception(owner: RecordingOwner, deadline_s: float | None = None) -> Interception:
@@ -43,12 +43,12 @@ def interception(owner: RecordingOwner, deadline_s: float | None = None) -> Inte
 
 def test_only_calls_over_their_deadline_are_reported_to_the_owner() -> None:
     owner = RecordingOwner()
-    one = interception(owner, deadline_s=0.5)
+    interceptor = interception(owner, deadline_s=0.5)
     for spent_s in (0.1, 0.6, 0.2):
-        contract().count(one, spent_s)
+        contract().count(interceptor, spent_s)
 
-    assert (one.calls, one.late, one.longest_s) == (3, 1, 0.6)
-    assert one.seconds == pytest.approx(0.9)
+    assert (interceptor.calls, interceptor.late, interceptor.longest_s) == (3, 1, 0.6)
+    assert interceptor.seconds == pytest.approx(0.9)
     ((error, where),) = owner.failures
     assert isinstance(error, trio.TooSlowError)
     assert (str(error), where) == ("took 0.600 s, want at most 0.5 s", "before Echo")
@@ -63,25 +63,33 @@ def test_interceptor_result_that_is_no_response_of_the_api_is_rejected(response:
 
 def test_an_interceptor_that_answered_the_request_itself_loses_the_connection() -> None:
     owner, request = RecordingOwner(), bare_request()
-    one = interception(owner)
+    interceptor = interception(owner)
     request.stamps.answered = 1.0
 
     with pytest.raises(ProtocolError, match="answered the request itself"):
-        contract().check(one, EchoResponse(), request)
-    assert (one.errors, len(owner.failures)) == (1, 1)
+        contract().check(interceptor, EchoResponse(), request)
+    assert (interceptor.errors, len(owner.failures)) == (1, 1)
 
 
 def test_interceptor_errors_become_responses_and_only_bugs_are_reported() -> None:
     owner = RecordingOwner()
-    one = interception(owner)
+    interceptor = interception(owner)
     refused = contract().respond_to(
-        one, bare_request(), EchoRequest(), KafkaError(ErrorCode.NOT_COORDINATOR, "elsewhere")
+        interceptor,
+        bare_request(),
+        EchoRequest(),
+        KafkaError(ErrorCode.NOT_COORDINATOR, "elsewhere"),
     )
-    assert (refused.error_code, one.refused, one.errors, owner.failures) == (16, 1, 0, [])
+    assert (refused.error_code, interceptor.refused, interceptor.errors, owner.failures) == (
+        16,
+        1,
+        0,
+        [],
+    )
 
     bug = SystemExit()
-    failed = contract().respond_to(one, bare_request(), EchoRequest(), bug)
-    assert (failed.error_code, one.refused, one.errors) == (-1, 1, 1)
+    failed = contract().respond_to(interceptor, bare_request(), EchoRequest(), bug)
+    assert (failed.error_code, interceptor.refused, interceptor.errors) == (-1, 1, 1)
     assert owner.failures == [(bug, "before Echo")]
 
 

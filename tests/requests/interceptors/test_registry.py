@@ -34,18 +34,18 @@ class Waiting:
 
 
 def registry() -> Registry:
-    made = Registry()
+    apis = Registry()
     for handler in (echo, wait):
         result = api_of(handler)
         assert result is not None
-        made.add(result)
-    return made
+        apis.add(result)
+    return apis
 
 
 def chain(interceptors: Interceptors, handler: Any) -> list[int]:
     result = api_of(handler)
     assert result is not None
-    return [one.order for one in interceptors.of(result)]
+    return [interception.order for interception in interceptors.of(result)]
 
 
 def test_interceptors_of_an_api_and_of_all_apis_are_sorted_by_order() -> None:
@@ -55,7 +55,7 @@ def test_interceptors_of_an_api_and_of_all_apis_are_sorted_by_order() -> None:
     last = interceptors.add("after", EchoRequest, plain, order=9, owner=owner)
 
     assert chain(interceptors, echo) == [3, 3, 7, 9]
-    assert [one.key for one in interceptors.of(api_of(echo))][:2] == [None, 10100]
+    assert [interception.key for interception in interceptors.of(api_of(echo))][:2] == [None, 10100]
     assert chain(interceptors, wait) == [3, 5]
     interceptors.remove(last)
     interceptors.remove(last)
@@ -69,12 +69,12 @@ def test_routes_are_rebuilt_when_an_interceptor_is_added_or_removed() -> None:
     assert routes[code_of(10100, 0)] is first
     apis.cache["answer"] = 1
 
-    made = interceptors.add("before", EchoRequest, plain, order=1, owner=RecordingOwner())
+    interception = interceptors.add("before", EchoRequest, plain, order=1, owner=RecordingOwner())
     second = routes[code_of(10100, 0)]
     assert second is not first
     assert apis.cache == {}
     generation = interceptors.generation
-    interceptors.remove(made)
+    interceptors.remove(interception)
     assert routes[code_of(10100, 0)] is not second
     assert interceptors.generation > generation
 
@@ -119,7 +119,7 @@ def test_api_is_offered_in_the_versions_that_all_its_interceptors_support() -> N
     interceptors, routes, owner = Interceptors(apis), Routes(apis), RecordingOwner()
 
     def offered() -> dict[int, tuple[int, int]]:
-        return {one.key: (one.first, one.last) for one in apis}
+        return {entry.key: (entry.first, entry.last) for entry in apis}
 
     first = interceptors.add("after", EchoRequest, plain, order=1, owner=owner, versions=(1, 9))
     assert offered() == {10100: (1, 1), 10101: (0, 0)}
@@ -132,16 +132,16 @@ def test_api_is_offered_in_the_versions_that_all_its_interceptors_support() -> N
 
     interceptors.remove(first)
     assert offered() == {10100: (0, 1), 10101: (0, 0)}
-    assert [(one.first, one.last) for one in apis.copy()] == [(0, 1), (0, 0)]
+    assert [(entry.first, entry.last) for entry in apis.copy()] == [(0, 1), (0, 0)]
 
 
 def test_api_added_later_without_a_version_that_its_interceptors_support_is_not_served() -> None:
     apis = Registry()
     interceptors = Interceptors(apis)
     interceptors.add("before", EchoRequest, plain, order=1, owner=RecordingOwner(), versions=(5, 9))
-    made = api_of(echo)
-    assert made is not None
-    apis.add(made)
+    echo_api = api_of(echo)
+    assert echo_api is not None
+    apis.add(echo_api)
 
     assert list(apis) == []
     assert apis.get(10100) is None
@@ -182,10 +182,10 @@ def test_version_limits_narrow_an_api_in_addition_to_its_interceptors() -> None:
     assert result is not None
     assert (result.first, result.last) == (0, 0)
     assert apis.get(10101) is None
-    one = interceptors.add(
+    interception = interceptors.add(
         "before", EchoRequest, plain, order=0, owner=RecordingOwner(), versions=(0, 1)
     )
-    interceptors.remove(one)
+    interceptors.remove(interception)
     assert apis.get(10101) is None
     with pytest.raises(ValueError, match="no version of Echo is left"):
         interceptors.add(

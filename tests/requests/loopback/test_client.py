@@ -43,8 +43,8 @@ def produce(topic: str, *, acks: int = -1, partition: int = 0, size: int = 10) -
 
 def fetch(topic: str, **more: int) -> FetchRequest:
     expected = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
-    given = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 1 << 20, **more}
-    return FetchRequest(topics=[FetchTopic(topic, partitions=[expected])], **given)
+    options = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 1 << 20, **more}
+    return FetchRequest(topics=[FetchTopic(topic, partitions=[expected])], **options)
 
 
 async def ask(served: ServedBroker, request: object, **more: Any) -> Any:
@@ -168,8 +168,8 @@ async def test_parked_loopback_request_is_listed_by_describe_requests(
         )
         await trio.sleep(1)
         answer = await served.ask(DescribeRequestsRequest(which=0, client_id="w"))
-        (one,) = answer.requests
-        assert (one.api_name, one.listener, one.stage) == ("Fetch", LISTENER.name, "parked")
+        (row,) = answer.requests
+        assert (row.api_name, row.listener, row.stage) == ("Fetch", LISTENER.name, "parked")
         nursery.cancel_scope.cancel()
 
 

@@ -28,8 +28,8 @@ async def test_cancelled_loopback_request_leaves_no_connection_and_no_delayed_fe
         assert served.broker.parts.in_process.connections == {}
 
         async with trio.open_nursery() as nursery:
-            asked = fetch("t", max_wait_ms=60_000, min_bytes=1)
-            nursery.start_soon(partial(ask, served, asked, version=12))
+            request = fetch("t", max_wait_ms=60_000, min_bytes=1)
+            nursery.start_soon(partial(ask, served, request, version=12))
             await wait_all_tasks_blocked()
             assert figures(served)["in_flight"] == 1
             nursery.cancel_scope.cancel()
@@ -44,12 +44,12 @@ async def test_loopback_requests_beyond_the_queue_size_wait_and_are_all_answered
     async with served_broker(simulated_world(), {"queued.max.requests": "3"}) as served:
         await served.create_topic("t")
 
-        async def one() -> None:
+        async def produce_once() -> None:
             answers.append(await ask(served, produce("t"), version=12))
 
         async with trio.open_nursery() as nursery:
             for _ in range(20):
-                nursery.start_soon(one)
+                nursery.start_soon(produce_once)
             with trio.CancelScope() as scope:
                 scope.cancel()
                 await ask(served, produce("t"), version=12)
@@ -77,14 +77,14 @@ async def test_cancelled_wait_for_room_in_the_queue_passes_the_room_to_the_next_
         served.broker.parts.apis.add(result)
         channel = served.broker.parts.in_process._channel
 
-        async def one(number: int, scope: trio.CancelScope) -> None:
+        async def ask_echo(number: int, scope: trio.CancelScope) -> None:
             with scope:
                 answers.append((await ask(served, EchoRequest(str(number)))).text)
 
         scopes = [trio.CancelScope() for _ in range(9)]
         async with trio.open_nursery() as nursery:
             for number, scope in enumerate(scopes):
-                nursery.start_soon(one, number, scope)
+                nursery.start_soon(ask_echo, number, scope)
                 await wait_all_tasks_blocked()
             # One is served, one is queued, the others wait for room.
             if called:
@@ -94,8 +94,8 @@ async def test_cancelled_wait_for_room_in_the_queue_passes_the_room_to_the_next_
                 for scope in scopes[2::2]:
                     scope.cancel()
         assert figures(served)["in_flight"] == 0
-    left = [0, 1, 3, 4, 5, 6, 7, 8] if called else [0, 1, 3, 5, 7]
-    assert sorted(answers) == list(map(str, left))
+    numbers = [0, 1, 3, 4, 5, 6, 7, 8] if called else [0, 1, 3, 5, 7]
+    assert sorted(answers) == list(map(str, numbers))
 
 
 async def test_file_leases_end_for_received_and_for_cancelled_loopback_fetches(
@@ -140,7 +140,7 @@ async def test_loopback_requests_leave_no_reference_cycles(autojump_clock: MockC
         await served.create_topic("t")
         served.broker.parts.quotas.quotas.set(("", "greedy"), {"producer_byte_rate": 100.0})
         await ask_all()  # what is imported and compiled stays
-        with garbage() as left:
+        with garbage() as cycles:
             await ask_all()
 
-    assert not left
+    assert not cycles

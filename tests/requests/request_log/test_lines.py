@@ -40,7 +40,7 @@ ORIGIN = Origin(
 )
 
 
-def over(**given: object) -> Stamps:
+def over(**values: object) -> Stamps:
     stamps = Stamps(
         received=100.0,
         begun=100.001,
@@ -57,7 +57,7 @@ def over(**given: object) -> Stamps:
         response_bytes=1000,
         client_id="c-1",
     )
-    for name, value in given.items():
+    for name, value in values.items():
         setattr(stamps, name, value)
     return stamps
 

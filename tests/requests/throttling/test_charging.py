@@ -27,9 +27,9 @@ def route_of(request: type[Any], version: int) -> Route:
     @api(request, unstable=True)
     def handler(request: object, context: object) -> None: ...
 
-    made = api_of(handler)
-    assert made is not None
-    return make_route(made, version)
+    handler_api = api_of(handler)
+    assert handler_api is not None
+    return make_route(handler_api, version)
 
 
 def charge_of(route: Route) -> Charge:
@@ -40,8 +40,8 @@ def charge_of(route: Route) -> Charge:
 def telling(route: Route, response: Any) -> Any:
     """The response as a client reads it, that tells 1234 ms where it can."""
     charge = charge_of(route)
-    told = charge.with_throttle_time(response, 1234) if charge.has_throttle_time else response
-    body = told.body if isinstance(told, Encoded) else to_bytes(told, route.version)
+    reply = charge.with_throttle_time(response, 1234) if charge.has_throttle_time else response
+    body = reply.body if isinstance(reply, Encoded) else to_bytes(reply, route.version)
     return decoder(route.api.response, route.version)(memoryview(body), 0)[0]
 
 

@@ -46,7 +46,7 @@ def large(size: int = PRODUCE_BODY, *, acks: int = 1) -> ProduceRequest:
 
 
 def frame_size(request: object, version: int) -> int:
-    """What Kafka calls the size of a request."""
+    """The size of a request as Kafka counts it."""
     return len(request_frame(request, version)) - 4
 
 
@@ -198,15 +198,15 @@ async def test_throttled_fetch_session_continues_with_the_missing_records(
         more = fetch_request("t", 0, session_id=begun.session_id, session_epoch=1)
 
         refused = await served.ask(more, LATEST)
-        given = await until_given(
+        response = await until_given(
             served, fetch_request(None, session_id=begun.session_id, session_epoch=2)
         )
 
         assert begun.session_id
         assert refused.throttle_time_ms > 0
         assert (refused.session_id, refused.responses) == (begun.session_id, [])
-        assert given.session_id == begun.session_id
-        assert given.responses[0].partitions[0].records
+        assert response.session_id == begun.session_id
+        assert response.responses[0].partitions[0].records
 
 
 async def test_fetch_size_is_limited_to_the_quota_of_its_windows(
@@ -286,8 +286,8 @@ async def test_throttled_responses_have_the_throttle_time_in_every_version_with_
 
         answer = await served.ask(request_, version)
 
-        told = 0 if (type(request_), version) in SILENT else 1000
-        assert answer.throttle_time_ms == pytest.approx(told, abs=LINK_MS)
+        throttle_ms = 0 if (type(request_), version) in SILENT else 1000
+        assert answer.throttle_time_ms == pytest.approx(throttle_ms, abs=LINK_MS)
         assert kinds(served)["Request"].waiting == 1
         assert await waited_ms(served) == pytest.approx(1000, abs=LINK_MS)
 
@@ -345,8 +345,10 @@ def in_flight(
     served: ServedBroker, begun_s_ago: float, now: float, handled: float = 0.0
 ) -> Request:
     """A request without a client id, as its handler ends."""
-    (plane,) = [one for one in served.broker.parts.planes if one.name == "data"]
-    (connection,) = [one for each in plane.processors for one in each.connections.values()]
+    (plane,) = [candidate for candidate in served.broker.parts.planes if candidate.name == "data"]
+    (connection,) = [
+        candidate for each in plane.processors for candidate in each.connections.values()
+    ]
     connection.charged = None
     stamps = Stamps(received=now - begun_s_ago, begun=now - begun_s_ago, handled=handled)
     return Request(None, 0, 1, 0, connection, stamps)
@@ -524,7 +526,9 @@ async def test_client_that_disconnects_while_muted_leaves_no_throttled_request(
             assert (await leaving.ask(large(), LATEST)).throttle_time_ms > 0
         await trio.sleep(60)
 
-        (plane,) = [one for one in served.broker.parts.planes if one.name == "data"]
+        (plane,) = [
+            candidate for candidate in served.broker.parts.planes if candidate.name == "data"
+        ]
         assert sum(len(processor.connections) for processor in plane.processors) == 1
         assert kinds(served)["Produce"].waiting == 0
 

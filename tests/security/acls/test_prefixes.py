@@ -11,13 +11,13 @@ NAMES = st.text(alphabet="ab*\uffff\N{GRINNING FACE}", max_size=5)
 
 def prefixes(stored: PrefixMap[str], name: str) -> list[str]:
     """The stored prefixes of a name, longest first."""
-    found = []
+    names = []
     prefix = stored.longest(name)
     while prefix is not None:
         assert prefix.value == f"value of {prefix.name}"
-        found.append(prefix.name)
+        names.append(prefix.name)
         prefix = prefix.parent
-    return found
+    return names
 
 
 @given(st.lists(st.tuples(st.booleans(), NAMES)), st.lists(NAMES))
@@ -37,7 +37,9 @@ def test_all_prefixes_of_a_name_are_found_after_any_changes(
         assert bool(stored) == bool(model)
 
     for name in [*names, *model]:
-        expected = sorted((one for one in model if name.startswith(one)), key=len, reverse=True)
+        expected = sorted(
+            (prefix for prefix in model if name.startswith(prefix)), key=len, reverse=True
+        )
         assert prefixes(stored, name) == expected
         assert (stored.get(name) is not None) == (name in model)
 

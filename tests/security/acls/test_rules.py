@@ -12,10 +12,10 @@ TOPIC = ResourceType.TOPIC
 
 
 def rules(*acls: object) -> PrincipalRules:
-    found = PrincipalRules()
+    result = PrincipalRules()
     for acl in acls:
-        found.add(acl)  # type: ignore[arg-type]  # they are entries
-    return found
+        result.add(acl)  # type: ignore[arg-type]  # they are entries
+    return result
 
 
 @pytest.mark.parametrize(

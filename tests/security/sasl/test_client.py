@@ -11,10 +11,10 @@ PACKAGE = "org.apache.kafka.common.security"
 def test_a_login_line_becomes_credentials_whose_text_hides_the_password() -> None:
     line = parse_jaas(f'{PACKAGE}.plain.PlainLoginModule required username=ann password="s3cret";')
 
-    known = credentials_of("PLAIN", line)
+    credentials = credentials_of("PLAIN", line)
 
-    assert next(begin_exchange(known, os.urandom)) == b"\0ann\0s3cret"
-    assert "s3cret" not in repr(known)
+    assert next(begin_exchange(credentials, os.urandom)) == b"\0ann\0s3cret"
+    assert "s3cret" not in repr(credentials)
     assert "s3cret" not in repr(line)
 
 
@@ -30,9 +30,11 @@ def test_a_delegation_token_is_marked_in_the_first_message() -> None:
 
 def test_two_exchanges_have_different_nonces() -> None:
     line = f"{PACKAGE}.scram.ScramLoginModule required username=u password=p;"
-    known = credentials_of("SCRAM-SHA-512", parse_jaas(line))
+    credentials = credentials_of("SCRAM-SHA-512", parse_jaas(line))
 
-    assert next(begin_exchange(known, os.urandom)) != next(begin_exchange(known, os.urandom))
+    assert next(begin_exchange(credentials, os.urandom)) != next(
+        begin_exchange(credentials, os.urandom)
+    )
 
 
 @pytest.mark.parametrize("options", ["", "username=u", 'username="" password=p', "password=p"])

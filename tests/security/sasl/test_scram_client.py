@@ -20,7 +20,7 @@ SERVER_FINAL = b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="
 
 
 def conversation(exchange: ClientExchange, *answers: bytes) -> list[bytes]:
-    """What the client says, with these answers of the server."""
+    """Messages of the client, with these answers of the server."""
     said = []
     try:
         message = next(exchange)

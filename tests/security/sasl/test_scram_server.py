@@ -105,13 +105,13 @@ def test_an_unknown_user_fails_exactly_as_a_wrong_password_does(user: str, passw
 def test_an_unknown_user_fails_even_with_the_key_from_which_its_salt_is_made() -> None:
     served = server(SHA_512)
     answer = served.evaluate(b"n,,n=eve,r=client").decode()
-    known = decoy(SHA_512, SECRET, "eve")
+    decoy_credential = decoy(SHA_512, SECRET, "eve")
     key = hmac.digest(SECRET, b"SCRAM-SHA-512 eve", "sha512")
-    assert hash_of("sha512", key) == known.stored_key
+    assert hash_of("sha512", key) == decoy_credential.stored_key
 
     unproven = "c=biws,r=clientserver"
     signed = f"n=eve,r=client,{answer},{unproven}".encode()
-    proof = xor(key, hmac.digest(known.stored_key, signed, "sha512"))
+    proof = xor(key, hmac.digest(decoy_credential.stored_key, signed, "sha512"))
     with pytest.raises(AuthenticationError, match="Invalid client credentials"):
         served.evaluate(f"{unproven},p={to_base64(proof)}".encode())
 
@@ -173,13 +173,13 @@ def test_a_changed_final_message_is_rejected(change: Callable[[bytes], bytes], r
 
 
 def test_a_replayed_exchange_fails_as_the_server_has_a_new_nonce() -> None:
-    known = credential(SHA_256, "pw")
+    stored = credential(SHA_256, "pw")
     client = scram(SHA_256, "ann", "pw", nonce="client")
     recorded = [next(client)]
-    first = server(ann=known)
+    first = server(ann=stored)
     assert isinstance(recorded[0], bytes)
     recorded.append(client.send(first.evaluate(recorded[0])))
-    second = server(nonce="another", ann=known)
+    second = server(nonce="another", ann=stored)
     second.evaluate(recorded[0])
 
     with pytest.raises(AuthenticationError, match="nonce"):
@@ -235,10 +235,10 @@ def test_random_messages_never_authenticate_and_raise_no_other_error(
 
 
 def test_no_text_of_a_credential_shows_its_keys() -> None:
-    known = credential(SHA_256, "pw")
+    stored = credential(SHA_256, "pw")
 
-    assert "iterations=4096" in repr(known)
-    assert repr(known.stored_key)[2:-1] not in repr(known)
+    assert "iterations=4096" in repr(stored)
+    assert repr(stored.stored_key)[2:-1] not in repr(stored)
 
 
 @pytest.mark.parametrize("part", ["n,,n={},r=c", "n,,n=ann,r={}", "n,,n=ann,r=c,x={}"])

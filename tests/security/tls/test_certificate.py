@@ -55,7 +55,7 @@ NAMES = [
 ]
 
 
-def made(parts: list[list[tuple[str, str]]], kind: Type | None = None) -> bytes:
+def certificate_der(parts: list[list[tuple[str, str]]], kind: Type | None = None) -> bytes:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name(
         [
@@ -80,28 +80,29 @@ def made(parts: list[list[tuple[str, str]]], kind: Type | None = None) -> bytes:
 
 @pytest.mark.parametrize(("parts", "name"), NAMES)
 def test_a_name_is_written_as_java_does(parts: list[list[tuple[str, str]]], name: str) -> None:
-    assert distinguished_name(made(parts)) == name
+    assert distinguished_name(certificate_der(parts)) == name
 
 
 def test_a_text_of_two_bytes_a_character_is_read_as_java_reads_it() -> None:
     assert (
-        distinguished_name(made([[("COMMON_NAME", "bmp")]], Type.BMPString)) == r"CN=\00b\00m\00p"
+        distinguished_name(certificate_der([[("COMMON_NAME", "bmp")]], Type.BMPString))
+        == r"CN=\00b\00m\00p"
     )
 
 
 def test_validity_and_alternative_names_are_read() -> None:
-    found = first_certificate(server().pem)
+    parsed = first_certificate(server().pem)
     certificate = server().certificate
 
-    assert found.not_before == certificate.not_valid_before_utc
-    assert found.not_after == certificate.not_valid_after_utc
-    assert found.alternative_names == {
+    assert parsed.not_before == certificate.not_valid_before_utc
+    assert parsed.not_after == certificate.not_valid_after_utc
+    assert parsed.alternative_names == {
         (0x82, b"localhost"),
         (0x87, bytes([127, 0, 0, 1])),
         (0x87, bytes(15) + b"\x01"),
     }
     assert first_certificate(client().pem).alternative_names == frozenset()
-    far = parse_certificate(made([[("COMMON_NAME", "far")]]))
+    far = parse_certificate(certificate_der([[("COMMON_NAME", "far")]]))
     assert far.not_after.year > 2100
 
 
@@ -112,7 +113,7 @@ def test_the_first_certificate_of_a_chain_counts() -> None:
 
 
 def test_other_bytes_are_no_certificate() -> None:
-    der = made(NAMES[0][0])
+    der = certificate_der(NAMES[0][0])
     for data in (
         b"",
         b"\x30",

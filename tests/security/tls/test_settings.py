@@ -62,6 +62,6 @@ def test_stores_that_contradict_themselves_are_refused(
 
 def test_settings_of_a_broker_have_kafkas_defaults_and_show_no_secret() -> None:
     assert TlsSettings.from_fields(broker_config()) == TlsSettings()
-    given = TlsSettings.from_fields(broker_config({"ssl.key.password": SECRET}))
-    assert given.key_password == SECRET
-    assert SECRET not in repr(given)
+    settings = TlsSettings.from_fields(broker_config({"ssl.key.password": SECRET}))
+    assert settings.key_password == SECRET
+    assert SECRET not in repr(settings)

@@ -13,7 +13,7 @@ from trio_kafka.strict_json import dump_json
 
 
 class TokenRequest(NamedTuple):
-    """What a client has sent: its credentials as they are in the header, and its form."""
+    """Request of a client: its credentials as they are in the header, and its form."""
 
     credentials: str | None
     form: bytes

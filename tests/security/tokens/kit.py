@@ -54,7 +54,7 @@ def token(
 
 def rules(**more: Any) -> TokenRules:
     """Rules for tokens of that issuer."""
-    known: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "audiences": ("kafka",),
         "issuer": ISSUER,
         "skew_s": 30,
@@ -64,4 +64,4 @@ def rules(**more: Any) -> TokenRules:
         "backoff_s": 0.1,
         "longest_backoff_s": 10.0,
     }
-    return TokenRules(**{**known, **more})
+    return TokenRules(**{**defaults, **more})

@@ -12,8 +12,8 @@ from trio_kafka.security.tokens.claims import InvalidTokenError
 
 
 def jwt(signature: str = "c2ln", **claims: object) -> str:
-    known = {"sub": "ann", "iat": 100, "exp": 200, **claims}
-    text = json.dumps({name: value for name, value in known.items() if value is not None})
+    all_claims = {"sub": "ann", "iat": 100, "exp": 200, **claims}
+    text = json.dumps({name: value for name, value in all_claims.items() if value is not None})
     parts = [base64.urlsafe_b64encode(part.encode()).decode().rstrip("=") for part in ("{}", text)]
     return ".".join([*parts, signature])
 

@@ -69,10 +69,10 @@ def test_file_and_the_token_itself_are_sources_too():
 def test_unsecured_tokens_are_made_only_for_a_line_with_their_claims():
     line = {"unsecuredLoginStringClaim_sub": "ann", "unsecuredLoginScopeClaimName": "roles"}
 
-    made = login(line, HANDLER=names.UNSECURED)
+    result = login(line, HANDLER=names.UNSECURED)
 
-    assert made.source == login(line).source == UnsecuredClaims(line)
-    assert (made.subject, made.scope) == ("sub", "roles")
+    assert result.source == login(line).source == UnsecuredClaims(line)
+    assert (result.subject, result.scope) == ("sub", "roles")
     with pytest.raises(ConfigError, match=r"names no token: set sasl\.oauthbearer\.token\.endp"):
         login()
     with pytest.raises(ConfigError, match="names no principal"):

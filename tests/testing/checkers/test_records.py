@@ -18,13 +18,13 @@ T0 = TopicPartition("t", 0)
 @pytest.fixture
 def history() -> History:
     """Producer p has sent a, b and c, and was told offsets 0, 1 and 2; c has read a and b."""
-    made = History()
+    result = History()
     for offset, record in enumerate("abc"):
-        made.sent("p", "t", record, partition=0, idempotent=True)
-        made.acknowledged("p", "t", 0, record, offset=offset)
+        result.sent("p", "t", record, partition=0, idempotent=True)
+        result.acknowledged("p", "t", 0, record, offset=offset)
     for offset, record in enumerate("ab"):
-        made.read("c", "t", 0, record, offset=offset)
-    return made
+        result.read("c", "t", 0, record, offset=offset)
+    return result
 
 
 def log_of(records: str) -> dict[TopicPartition, dict[int, str]]:

@@ -29,7 +29,7 @@ async def test_consumer_reads_all_partitions_from_their_start(sim):
         assert consumer.positions == {T0: 2, T1: 2}
         assert await consumer.poll(0.1) == []
     assert [record.offset for record in sim.history.of(Positioned)] == [0, 0]
-    assert {one.consumer for one in sim.history.of(Read)} == {"c"}
+    assert {event.consumer for event in sim.history.of(Read)} == {"c"}
 
 
 @simulate(seeds=2)

@@ -20,7 +20,7 @@ async def test_batches_get_offsets_in_order_and_are_in_the_history(sim):
     assert offsets == [0, 2]
     assert await sim.values("t") == [b"a", b"b", b"a", b"b"]
     assert [record.offset for record in sim.history.of(Acknowledged)] == [0, 1, 2, 3]
-    assert {one.idempotent for one in sim.history.of(Sent)} == {True}
+    assert {event.idempotent for event in sim.history.of(Sent)} == {True}
 
 
 @simulate(seeds=4)

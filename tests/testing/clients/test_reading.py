@@ -51,4 +51,4 @@ async def test_producer_and_consumer_work_over_real_sockets(tmp_path):
         log = await read_log(world, address)
 
     assert [record.value for record in records] == [b"a", b"b"]
-    assert [one.value for one in log[TopicPartition("t", 0)].values()] == [b"a", b"b"]
+    assert [record.value for record in log[TopicPartition("t", 0)].values()] == [b"a", b"b"]

@@ -56,7 +56,9 @@ def test_segment_is_rolled_when_the_clock_advances_past_segment_ms():
         kafka.produce("t", b"a")
         kafka.advance(hours=2)
         kafka.produce("t", b"b")
-        (log,) = [one for one in kafka.broker.logs.logs if one.partition.topic == "t"]
+        (log,) = [
+            candidate for candidate in kafka.broker.logs.logs if candidate.partition.topic == "t"
+        ]
         assert [segment.base_offset for segment in log.segments] == [0, 1]
 
 
@@ -107,11 +109,11 @@ def test_periodic_job_with_work_runs_on_time_while_the_clock_advances():
             kafka.create_topic(topic, configs={"retention.ms": str(hours * 3_600_000)})
             kafka.produce(topic, "a")
         before = runs_of(kafka, "kafka-log-retention")
-        left = []
+        remaining = []
         for _ in topics:
             kafka.advance(minutes=66)
-            left.append([hours for hours, topic in topics.items() if kafka.records(topic)])
-        assert left == [[2, 3, 4], [3, 4], [4], []]
+            remaining.append([hours for hours, topic in topics.items() if kafka.records(topic)])
+        assert remaining == [[2, 3, 4], [3, 4], [4], []]
         assert runs_of(kafka, "kafka-log-retention") - before <= 8  # of 53
 
 
@@ -215,8 +217,8 @@ def test_compact_removes_overwritten_records_and_old_tombstones():
         kafka.compact("latest")
 
         assert first == {(b"a", b"2"), (b"b", None), (b"c", b"1")}
-        left = {(record.key, record.value) for record in kafka.records("latest")}
-        assert left == {(b"a", b"2"), (b"c", b"1")}
+        second = {(record.key, record.value) for record in kafka.records("latest")}
+        assert second == {(b"a", b"2"), (b"c", b"1")}
         kafka.produce("latest", *keyed(("a", "3")))
         kafka.restart()
         assert {(record.key, record.value) for record in kafka.records("latest")} >= {(b"a", b"3")}

@@ -69,4 +69,6 @@ def test_a_start_that_fails_raises_and_leaves_no_thread():
         port = int(kafka.bootstrap.rpartition(":")[2])
         with pytest.raises(Exception, match="in use"), running_broker(port=port):
             pass
-    assert [one.name for one in set(threading.enumerate()) - before if "Trio" not in one.name] == []
+    assert [
+        thread.name for thread in set(threading.enumerate()) - before if "Trio" not in thread.name
+    ] == []

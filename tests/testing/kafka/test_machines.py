@@ -1,4 +1,4 @@
-"""What a machine keeps."""
+"""Files that a machine keeps."""
 
 import pytest
 

@@ -15,7 +15,7 @@ def test_records_are_produced_and_read_without_a_client(kafka):
     )
 
     assert values(stored) == [b"a", b"b", None]
-    assert [one.partition for one in stored] == [0, 1, 2]
+    assert [record.partition for record in stored] == [0, 1, 2]
     assert keyed[0].headers == (("h", b"1"),)
     assert keyed[0].timestamp_ms == 5
     assert keyed[1].partition == 2

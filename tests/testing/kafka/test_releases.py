@@ -1,4 +1,4 @@
-"""What older releases of Kafka serve."""
+"""Versions and features of older releases of Kafka."""
 
 import pytest
 

@@ -63,8 +63,8 @@ def test_the_kit_itself_may_do_everything(kafka: Kafka) -> None:
     kafka.produce("orders", "two", transactional_id="t")
     kafka.commit("t")
     kafka.wait_for_transaction("t", "CompleteCommit")
-    one, two = kafka.wait_for_records("orders", 2, committed=True)
-    assert (one.text, two.text) == ("one", "two")
+    first, second = kafka.wait_for_records("orders", 2, committed=True)
+    assert (first.text, second.text) == ("one", "two")
     assert kafka.groups() == []
     kafka.delete_topic("orders")
 

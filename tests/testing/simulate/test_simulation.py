@@ -1,4 +1,4 @@
-"""What a test gets, and what `check` finds."""
+"""The simulation that a test gets, and the findings of `check`."""
 
 import pytest
 import trio

@@ -1,4 +1,4 @@
-"""What is wrong just now, in words: all rules together."""
+"""Current findings, in words: all rules together."""
 
 import pytest
 from trio.testing import MockClock

@@ -42,8 +42,8 @@ def test_apis_without_requests_are_folded() -> None:
     page = shown(apis=apis)
 
     assert [row["API"] for row in table_of(page, "apis")] == ["Produce"]
-    folded = page.one("details", id="idle")
-    assert folded.one("summary").text == "1 API without a request now"
+    folded = page.find("details", id="idle")
+    assert folded.find("summary").text == "1 API without a request now"
     assert [row["API"] for row in table_of(folded, "idle-apis")] == ["Fetch"]
 
 
@@ -59,7 +59,7 @@ def test_planes_are_named_only_if_there_are_several() -> None:
 
 
 def test_facts_of_the_broker_come_last() -> None:
-    facts = shown().one("dl")
+    facts = shown().find("dl")
 
     rows = dict(zip((name.text for name in facts.all("dt")), facts.all("dd"), strict=True))
     assert {name: fact.text for name, fact in rows.items()} == {

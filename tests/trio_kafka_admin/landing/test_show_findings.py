@@ -23,26 +23,26 @@ def shown(*findings: Finding, ended: Any = ()) -> Element:
 
 
 def test_broker_without_findings_says_so() -> None:
-    assert shown().one("p", class_="good").text == "No problem found."
+    assert shown().find("p", class_="good").text == "No problem found."
 
 
 def test_finding_shows_severity_title_figures_age_and_a_link_to_its_subject() -> None:
-    item = shown(finding(title="group <g> lags", more=": by 9", age_s=12.0)).one("li")
+    item = shown(finding(title="group <g> lags", more=": by 9", age_s=12.0)).find("li")
 
     assert item.text == "wrong group <g> lags: by 9. look for 12 s"
-    assert item.one("b").text == "group <g> lags"
-    assert item.one("a").attributes["href"] == "/admin/groups?name=g"
+    assert item.find("b").text == "group <g> lags"
+    assert item.find("a").attributes["href"] == "/admin/groups?name=g"
     assert item.attributes["class"] == "finding wrong"
 
 
 def test_age_is_left_out_where_the_words_have_it() -> None:
-    item = shown(finding(title="it waits", more=" for 12 s", age_s=12.0)).one("li")
+    item = shown(finding(title="it waits", more=" for 12 s", age_s=12.0)).find("li")
 
     assert item.text == "wrong it waits for 12 s. look"
 
 
 def test_finding_about_a_node_of_the_tree_links_to_it() -> None:
-    link = shown(finding(node="broker-7/plane data")).one("a")
+    link = shown(finding(node="broker-7/plane data")).find("a")
 
     assert link.attributes["href"] == "/admin/tree?path=broker-7%2Fplane%20data"
 
@@ -50,17 +50,17 @@ def test_finding_about_a_node_of_the_tree_links_to_it() -> None:
 def test_consequences_are_folded_below_their_cause() -> None:
     below = (finding("a", title="first"), finding("b", title="second"))
 
-    details = shown(finding(consequences=below)).one("details")
+    details = shown(finding(consequences=below)).find("details")
 
     assert "open" not in details.attributes
-    assert details.one("summary").text == "2 findings that come of it"
-    assert [item.one("b").text for item in details.all("li")] == ["first", "second"]
+    assert details.find("summary").text == "2 findings that come of it"
+    assert [item.find("b").text for item in details.all("li")] == ["first", "second"]
 
 
 def test_further_findings_are_folded_and_all_of_them_have_a_key_of_their_own() -> None:
     page = shown(*(finding(str(number)) for number in range(20)))
 
-    assert page.one("details", id="more-findings").one("summary").text == "8 findings more"
+    assert page.find("details", id="more-findings").find("summary").text == "8 findings more"
     keys = [item.attributes["data-key"] for item in page.all("li")]
     assert len(set(keys)) == 20
 
@@ -81,7 +81,7 @@ def test_findings_that_are_over_say_for_how_long_and_the_latest_are_not_folded()
         "over t0: so much; over for 4 minutes",
         "over t1: so much; over for 4 minutes",
     ]
-    assert page.one("details", id="ended").one("summary").text == "3 more that are over"
+    assert page.find("details", id="ended").find("summary").text == "3 more that are over"
 
 
 def test_hostile_names_are_escaped_and_cut() -> None:

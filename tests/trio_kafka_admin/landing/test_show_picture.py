@@ -16,7 +16,7 @@ def shown(*findings: Any, **how: Any) -> Element:
 
 
 def test_branches_stand_between_handlers_and_answers() -> None:
-    steps = [step for step in shown().one("ol", class_="way").content if not isinstance(step, str)]
+    steps = [step for step in shown().find("ol", class_="way").content if not isinstance(step, str)]
 
     assert [step.attributes["class"] for step in steps] == [
         "step listener",
@@ -26,35 +26,35 @@ def test_branches_stand_between_handlers_and_answers() -> None:
         "branches",
         "step answers",
     ]
-    branches = [step.attributes["class"] for step in steps[4].one("ol").all("li")]
+    branches = [step.attributes["class"] for step in steps[4].find("ol").all("li")]
     assert branches == ["step parked", "step coordinator", "step log"]
 
 
 def test_stage_with_a_finding_is_open_and_says_why() -> None:
     page = shown(finding("lag"))
 
-    stage = page.one("details", id="stage-data-coordinator")
+    stage = page.find("details", id="stage-data-coordinator")
     assert "open" in stage.attributes
-    assert stage.one("ul", class_="why").text == "lag of something"
-    assert stage.one("span", class_="mark wrong").text == "wrong"
-    assert "open" not in page.one("details", id="stage-data-log").attributes
+    assert stage.find("ul", class_="why").text == "lag of something"
+    assert stage.find("span", class_="mark wrong").text == "wrong"
+    assert "open" not in page.find("details", id="stage-data-log").attributes
 
 
 def test_folded_stage_draws_its_dots_without_links() -> None:
-    stage = shown().one("details", id="stage-data-handlers")
+    stage = shown().find("details", id="stage-data-handlers")
 
-    summary = stage.one("summary")
-    assert len(summary.one("span", class_="strip").all("svg")) == 8
+    summary = stage.find("summary")
+    assert len(summary.find("span", class_="strip").all("svg")) == 8
     assert summary.all("a") == []
-    assert summary.one("span", class_="count").text == "3 of 8 busy"
+    assert summary.find("span", class_="count").text == "3 of 8 busy"
 
 
 def test_channel_has_a_bar_with_its_words() -> None:
-    bar = shown().one("svg", class_="bar")
+    bar = shown().find("svg", class_="bar")
 
     assert bar.attributes["aria-label"] == "3 of 500"
-    assert bar.one("rect", class_="filled").attributes["width"] == "0.6"
-    assert shown(nodes=(plane("data", depth=500),)).one("svg", class_="bar full")
+    assert bar.find("rect", class_="filled").attributes["width"] == "0.6"
+    assert shown(nodes=(plane("data", depth=500),)).find("svg", class_="bar full")
 
 
 def test_several_planes_have_a_heading_each() -> None:

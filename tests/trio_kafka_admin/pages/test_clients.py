@@ -58,7 +58,7 @@ async def test_one_client_shows_what_it_reads_and_waits_for(autojump_clock: Mock
         assert (in_flight["API"], in_flight["age"]) == ("Fetch", "2.0 s")
         assert "bytes from orders-0" in in_flight["waits for"]
         assert "ConsumerGroupHeartbeat" in {row["API"] for row in table_of(page, "recent")}
-        assert live_part(page).one("ul").text == "g"
+        assert live_part(page).find("ul").text == "g"
         pauses = table_of(page, "pauses")
         assert [row["lasted"] for row in pauses] == ["2.0 s"]
         assert round(twin["in_flight"][0]["age_s"], 1) == 2.0
@@ -107,7 +107,7 @@ async def test_list_is_paged_and_can_be_searched(autojump_clock: MockClock) -> N
         page = await ui.page("/admin/clients?limit=1")
         named = await ui.json("/admin/api/clients?of=other")
 
-        more = live_part(page).one("p", class_="more").one("a")
+        more = live_part(page).find("p", class_="more").find("a")
         assert len(table_of(page, "clients")) == 1
         assert (more.text, more.attributes["href"]) == ("1 more", "/admin/clients?first=1")
         assert [row["client_id"] for row in named["clients"]] == ["Other"]
@@ -126,6 +126,6 @@ async def test_hostile_client_id_is_shown_as_text(autojump_clock: MockClock) -> 
             page = await ui.page("/admin/clients")
             assert not live_part(page).all("script")
             links = [link for link in live_part(page).all("a") if "name=" in str(link.attributes)]
-            one = await ui.page(str(links[0].attributes["href"]))
-            assert len(table_of(one, "connections")) == 1
+            client_page = await ui.page(str(links[0].attributes["href"]))
+            assert len(table_of(client_page, "connections")) == 1
             await trio.sleep(2)

@@ -39,7 +39,7 @@ async def test_connections_page_counts_bytes_of_each_direction_and_opens_the_con
         [row] = (await ui.json("/admin/api/connections?of=talker"))["connections"]
         page = await ui.page("/admin/connections?of=talker")
         opened = await ui.json(
-            page.one("tbody").all("a")[0].attributes["href"].replace("/admin/", "/admin/api/")
+            page.find("tbody").all("a")[0].attributes["href"].replace("/admin/", "/admin/api/")
         )
 
     assert 0 < row["received_bytes"] < 100 < row["sent_bytes"]
@@ -64,7 +64,7 @@ async def test_connection_whose_request_waits_says_what_for_with_a_link(
     assert (wait["cause"], wait["on"]["kind"], row["in_flight"]) == ("bytes", "request", 1)
     state = table_of(page, "connections")[0]["state"]
     assert "the answer to its request, which waits for 0 of 100,000 bytes" in state
-    assert page.one("tbody").all("a")[-1].attributes["href"].startswith("/admin/request?")
+    assert page.find("tbody").all("a")[-1].attributes["href"].startswith("/admin/request?")
 
 
 async def test_connections_page_can_be_filtered_by_client_software_or_listener(
@@ -78,8 +78,8 @@ async def test_connections_page_can_be_filtered_by_client_software_or_listener(
             rows = (await ui.json(f"/admin/api/connections?of={search}"))["connections"]
             assert len(rows) == count
         page = await ui.page("/admin/connections?of=nobody%22%3E")
-        assert page.one("div", id="live").text == "No client is connected."
-        assert page.one("input", name="of").attributes["value"] == 'nobody">'
+        assert page.find("div", id="live").text == "No client is connected."
+        assert page.find("input", name="of").attributes["value"] == 'nobody">'
 
 
 async def test_connections_page_counts_the_connections_above_its_limit(
@@ -89,7 +89,7 @@ async def test_connections_page_counts_the_connections_above_its_limit(
         page = await ui.page("/admin/connections?limit=1")
 
         assert len(table_of(page, "connections")) == 1
-        assert page.one("div", id="live").all("p")[0].text.startswith("1 more")
+        assert page.find("div", id="live").all("p")[0].text.startswith("1 more")
 
 
 async def test_connections_page_shows_http_connections(autojump_clock: MockClock) -> None:

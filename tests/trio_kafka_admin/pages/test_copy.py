@@ -12,10 +12,10 @@ async def test_the_page_shows_the_source_of_its_json_twin(autojump_clock: MockCl
         page = await ui.page(f"/admin/copy?{QUERY}")
         twin = await ui.json(f"/admin/api/copy?{QUERY}")
 
-    assert page.one("pre").text == " ".join(twin["source"].split())
+    assert page.find("pre").text == " ".join(twin["source"].split())
     assert 'kafka.fault(api="Produce", topic="<script>", delay_s=1.5)' in twin["source"]
     assert page.all("script") != []
-    assert page.one("pre").all("script") == []
+    assert page.find("pre").all("script") == []
 
 
 async def test_an_unknown_trouble_is_refused(autojump_clock: MockClock) -> None:

@@ -57,7 +57,7 @@ async def test_list_is_paged_before_facts_are_computed(autojump_clock: MockClock
         named = await ui.json("/admin/api/groups?of=C")
 
         assert [row["group"] for row in table_of(page, "groups")] == ["b"]
-        more = live_part(page).one("p", class_="more").one("a")
+        more = live_part(page).find("p", class_="more").find("a")
         assert more.text == "2 more, with less trouble"
         assert more.attributes["href"] == "/admin/groups?first=1"
         assert [row["group_id"] for row in second["groups"]] == ["a"]
@@ -86,7 +86,7 @@ async def test_one_group_shows_members_partitions_rebalances_and_joins(
         (client,) = table_of(page, "membership")
         assert (client["joins"], client["leaves"]) == ("1", "0")
         assert client["latest"] == "joined 5.0 s ago"
-        assert [fact.text for fact in live_part(page).one("dl").all("dd")][:2] == [
+        assert [fact.text for fact in live_part(page).find("dl").all("dd")][:2] == [
             "consumer",
             "Stable",
         ]
@@ -143,7 +143,7 @@ async def test_partitions_of_a_group_are_cut_at_the_limit_the_greatest_lag_first
         page = await ui.page("/admin/groups?name=b&limit=1")
 
         assert [row["topic"] for row in table_of(page, "partitions")] == ["returns"]
-        assert live_part(page).one("p", class_="more").text.startswith("1 more")
+        assert live_part(page).find("p", class_="more").text.startswith("1 more")
 
 
 async def test_unknown_group_is_not_found(autojump_clock: MockClock) -> None:
@@ -175,13 +175,13 @@ async def test_hostile_name_of_a_group_is_shown_as_text_and_can_be_followed(
 
         page = await ui.page("/admin/groups")
         links = [link for link in live_part(page).all("a") if "name=" in str(link.attributes)]
-        one = await ui.page(str(links[0].attributes["href"]))
+        group_page = await ui.page(str(links[0].attributes["href"]))
 
         assert page.all("script", src="/admin/static/app.js")
         assert not live_part(page).all("script")
         assert len(links) == 1  # the long one is no address
-        assert "<script>" in one.all("h2")[0].text
-        assert table_of(one, "partitions")[0]["lag"] == "1"
+        assert "<script>" in group_page.all("h2")[0].text
+        assert table_of(group_page, "partitions")[0]["lag"] == "1"
 
 
 async def test_groups_without_any_say_so(autojump_clock: MockClock) -> None:

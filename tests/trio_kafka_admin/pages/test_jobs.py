@@ -32,10 +32,10 @@ async def test_jobs_page_shows_the_error_of_a_failed_job(autojump_clock: MockClo
         scheduler.every("bad", 100.0, fail)
         await scheduler.run_now("bad")
         page = await ui.page("/admin/jobs")
-        [row] = [one for one in table_of(page, "jobs") if one["job"] == "bad"]
+        [row] = [job for job in table_of(page, "jobs") if job["job"] == "bad"]
 
         assert row["last error"] == "ValueError: <no> way"
         assert page.all("span", class_="bad") != []
-        link = page.one("a", href="/admin/tree?path=scheduler%2Fbad")
+        link = page.find("a", href="/admin/tree?path=scheduler%2Fbad")
         below = await ui.page(link.attributes["href"] or "")
-        assert below.one("div", id="tree").all("a")[0].text == "bad"
+        assert below.find("div", id="tree").all("a")[0].text == "bad"

@@ -32,7 +32,7 @@ async def test_page_shows_events_of_a_level_and_above_the_newest_first(
 
         assert [event["level"] for event in twin["events"]] == levels
         assert twin["events"][0]["text"] == 'an event of error client="<b>"'
-        lines = page.one("ol", id="log").all("li")
+        lines = page.find("ol", id="log").all("li")
         assert [line.text.split(" ", 2)[2] for line in lines] == [
             f"{event['logger']} {event['text']}" for event in twin["events"]
         ]
@@ -50,7 +50,7 @@ async def test_search_looks_at_the_text_of_events(
         page = await ui.page("/admin/log?of=no%20such%20event")
 
         assert [event["text"] for event in result] == ["connection closed peer=other"]
-        assert page.one("div", id="live").text == "No event of the log matches."
+        assert page.find("div", id="live").text == "No event of the log matches."
 
 
 async def test_unknown_level_is_refused(autojump_clock: MockClock) -> None:
@@ -65,6 +65,6 @@ def test_lines_of_a_traceback_are_shown_below_one_another() -> None:
     data = {"level": "DEBUG", "total": 5, "events": [event]}
     page = read_html("".join(PAGE.show(data, Place("/admin"))))
 
-    assert len(page.one("li", id="event-3").all("br")) == 1
-    assert page.one("li", id="event-3").text.endswith("failed | <x>")
+    assert len(page.find("li", id="event-3").all("br")) == 1
+    assert page.find("li", id="event-3").text.endswith("failed | <x>")
     assert page.all("p")[-1].text == "4 older ones: use ?limit="

@@ -16,20 +16,23 @@ async def test_overview_shows_broker_id_cluster_id_listeners_and_counts(
 ) -> None:
     async with admin_ui() as ui:
         await ui.served.create_topic("orders")
-        told = await ui.json("/admin/api/overview")
+        overview = await ui.json("/admin/api/overview")
         parts = ui.served.broker.parts
 
-        assert (told["node_id"], told["cluster_id"]) == (int(parts.node_id), parts.cluster_id)
-        assert told["records_by"] == RECORDS_BY
-        assert told["listeners"] == [f"PLAINTEXT://{ui.served.broker.endpoint}"]
-        assert told["counts"] == {
+        assert (overview["node_id"], overview["cluster_id"]) == (
+            int(parts.node_id),
+            parts.cluster_id,
+        )
+        assert overview["records_by"] == RECORDS_BY
+        assert overview["listeners"] == [f"PLAINTEXT://{ui.served.broker.endpoint}"]
+        assert overview["counts"] == {
             "partitions": 1,
             "led here": 1,
             "logs": 1,
             "groups": 0,
             "connections": 1,
         }
-        [loop] = told["loops"]
+        [loop] = overview["loops"]
         assert (loop["plane"], loop["connections"]) == ("plane data", 1)
 
 
@@ -60,19 +63,19 @@ async def test_quiet_broker_is_folded_to_a_line_a_stage_and_has_no_problem(
     async with admin_ui() as ui:
         page = await ui.page("/admin/overview")
 
-        assert page.one("p", class_="good").text == "No problem found."
-        assert page.one("p", class_="headline").text == (
+        assert page.find("p", class_="good").text == "No problem found."
+        assert page.find("p", class_="headline").text == (
             "1 client, 0 requests a second, nothing is wrong"
         )
-        stages = page.one("ol", class_="way").all("details")
+        stages = page.find("ol", class_="way").all("details")
         assert len(stages) == 8
         assert [stage.attributes["class"] for stage in stages] == ["stage well"] * 8
         assert not [stage for stage in stages if "open" in stage.attributes]
 
 
 def figure_of(page: Element, stage: str) -> str:
-    count = page.one("details", id=f"stage-data-{stage}").one("span", class_="count")
-    return count.one("b").text
+    count = page.find("details", id=f"stage-data-{stage}").find("span", class_="count")
+    return count.find("b").text
 
 
 def digits(text: str) -> float:
@@ -126,7 +129,7 @@ async def test_every_number_of_the_landing_page_is_that_of_its_json_twin_and_of_
         assert stages["channel"]["bar"] == [channel["depth"], channel["bound"]]
         assert stages["handlers"]["unit"] == f"of {handlers['tokens']} busy"
 
-        dots = page.one("details", id="stage-data-connections").all("a", class_="dot")
+        dots = page.find("details", id="stage-data-connections").all("a", class_="dot")
         facts = [dot for row in stages["connections"]["rows"] for dot in row["dots"]]
         assert [dot.attributes["title"] for dot in dots] == [dot["words"] for dot in facts]
         assert len(dots) == twin["headline"]["connections"] == 3
@@ -139,6 +142,6 @@ async def test_every_number_of_the_landing_page_is_that_of_its_json_twin_and_of_
         }
         assert {name: digits(count) for name, count in shown.items()} == counts
         assert {row["api"]: row["count"] for row in twin["apis"]} == counts
-        facts_shown = page.one("dl")
+        facts_shown = page.find("dl")
         texts = [fact.text for fact in facts_shown.all("dd")]
         assert texts[-len(twin["counts"]) :] == [str(count) for count in twin["counts"].values()]

@@ -43,21 +43,21 @@ async def test_plugins_page_shows_each_plugin_with_its_contributions(
         assert rows["guard"]["what it does"] == "Guards <something>."
         assert (rows["guard"]["state"], rows["guard"]["contributes"]) == ("ready", DASH)
         assert rows["admin"]["contributes"].startswith("mount:/admin page:clients page:")
-        link = page.one("a", href="/admin/tree?path=plugins%2Fguard")
+        link = page.find("a", href="/admin/tree?path=plugins%2Fguard")
         below = await ui.page(link.attributes["href"] or "")
-        assert below.one("div", id="tree").all("b")[0].text == "guard"
+        assert below.find("div", id="tree").all("b")[0].text == "guard"
 
 
 async def test_plugins_page_shows_the_error_of_a_failed_plugin(autojump_clock: MockClock) -> None:
     async with admin_ui(broken) as ui:
         page = await ui.page("/admin/plugins")
-        [row] = [one for one in table_of(page, "plugins") if one["plugin"] == "broken"]
+        [row] = [entry for entry in table_of(page, "plugins") if entry["plugin"] == "broken"]
 
         assert row["state"].startswith("failed: ")
         assert "<no> way" in row["state"]
         assert page.all("span", class_="bad") != []
         result = (await ui.json("/admin/api/overview"))["findings"]
-        assert [one["node"] for one in result] == ["broker-1/plugins/broken"]
+        assert [finding["node"] for finding in result] == ["broker-1/plugins/broken"]
         assert "plugin broken has failed" in result[0]["words"]
 
 

@@ -61,9 +61,9 @@ async def test_fullest_queue_is_first_and_links_to_its_tree_node(autojump_clock:
         assert (bar.attributes["width"], page.all("rect")[0].attributes["width"]) == ("90.0", "100")
         [endless] = [row for row in rows if row["what waits"] == "strange & new/endless"]
         assert (endless["bound"], endless["full"], endless["oldest s"]) == (DASH, DASH, "1.500")
-        target = page.one("table", id="queues").all("a")[0].attributes["href"]
+        target = page.find("table", id="queues").all("a")[0].attributes["href"]
         assert target is not None
-        assert (await ui.page(target)).one("div", id="tree").all("a")[0].text == "full"
+        assert (await ui.page(target)).find("div", id="tree").all("a")[0].text == "full"
 
 
 def test_queues_page_counts_the_queues_above_its_limit() -> None:
@@ -91,11 +91,11 @@ async def test_queues_that_never_waited_are_folded_below_the_others(
         page = await ui.page("/admin/queues")
 
         used = [row["what waits"] for row in table_of(page, "queues")]
-        fold = page.one("details", id="idle")
+        fold = page.find("details", id="idle")
         idle = [row["what waits"] for row in table_of(fold, "idle-queues")]
         assert ("strange/was full" in used, "strange/idle" in idle) == (True, True)
         assert set(used).isdisjoint(idle)
-        assert fold.one("summary").text == f"{len(idle)} in which nothing has waited yet"
+        assert fold.find("summary").text == f"{len(idle)} in which nothing has waited yet"
         assert "open" not in fold.attributes
 
 

@@ -41,7 +41,7 @@ async def test_page_without_quotas_says_so(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         page = await ui.page("/admin/quotas")
 
-        words = [entry.text for entry in page.one("div", id="live").all("p")]
+        words = [entry.text for entry in page.find("div", id="live").all("p")]
         assert words[-1] == "No client has a limit."
         assert len(table_of(page, "kinds")) == 4
 
@@ -54,4 +54,4 @@ async def test_limits_above_the_most_rows_are_not_shown(autojump_clock: MockCloc
         page = await ui.page("/admin/quotas?limit=2")
 
         assert len(table_of(page, "limits")) == 2
-        assert page.one("div", id="live").all("p")[-1].text.startswith("There are more")
+        assert page.find("div", id="live").all("p")[-1].text.startswith("There are more")

@@ -35,7 +35,7 @@ async def opened(
     await trio.sleep(5)
     name = type(request).__name__.removesuffix("Request")
     page = await ui.page(f"/admin/requests?api={name}")
-    (link,) = [link for link in page.one("main").all("a") if link.text == name]
+    (link,) = [link for link in page.find("main").all("a") if link.text == name]
     target = link.attributes["href"] or ""
     return await ui.page(target), await ui.json(target.replace("/admin/", "/admin/api/", 1))
 
@@ -51,10 +51,10 @@ async def test_request_of_a_group_shows_the_chain_down_to_the_silent_member(
         page, twin = await opened(ui, nursery, join_request(3, group="settle"), 3)
         nursery.cancel_scope.cancel()
 
-    group, member = page.one("ol", class_="why").all("li")
+    group, member = page.find("ol", class_="why").all("li")
     assert group.text.startswith("group settle (member)1 of 2 members of group settle have joined")
-    assert group.one("a").attributes["href"] == "/admin/groups?name=settle"
-    assert group.one("meter").attributes["value"] == "1"
+    assert group.find("a").attributes["href"] == "/admin/groups?name=settle"
+    assert group.find("meter").attributes["value"] == "1"
     assert f"member {silent.member_id} has not rejoined for 5.0 s" in member.text
     assert "then it is removed from the group" in member.text
     why = twin["request"]["why"]
@@ -71,7 +71,7 @@ async def test_waiting_request_shows_its_hops_and_its_client(autojump_clock: Moc
         page, twin = await opened(ui, nursery, fetch_request(topic, 0, max_wait_ms=30_000), 13)
         nursery.cancel_scope.cancel()
 
-    assert page.one("h2", id="request").text == (
+    assert page.find("h2", id="request").text == (
         "Fetch v13 of scripted: parked, in flight for 5.0 s"
     )
     request = twin["request"]
@@ -79,9 +79,9 @@ async def test_waiting_request_shows_its_hops_and_its_client(autojump_clock: Moc
     rows = table_of(page, "hops-table")
     assert [row["hop"] for row in rows] == ["queue", "local", "remote"]
     assert rows[-1]["%"] == "100.0"
-    svg = page.one("svg", class_="hops")
+    svg = page.find("svg", class_="hops")
     assert [part.attributes["class"] for part in svg.all("rect")] == ["queue", "local", "remote"]
-    client = page.one("a", href="/admin/clients?name=scripted")
+    client = page.find("a", href="/admin/clients?name=scripted")
     assert client.text == "scripted"
     fields = {row["field"]: row["value"] for row in table_of(page, "field-table")}
     assert fields["topics[0].partitions[0].fetchOffset"] == "0"
@@ -102,7 +102,7 @@ async def test_records_of_a_request_are_shown_by_their_size_only(
     fields = {row["field"]: row["value"] for row in twin["request"]["fields"]}
     assert fields["topicData[0].partitionData[0].recordsSizeInBytes"] == str(len(records))
     assert SECRET not in page.text
-    assert [item.one("a").text for item in page.one("ol", class_="why").all("li")] == [
+    assert [item.find("a").text for item in page.find("ol", class_="why").all("li")] == [
         "t-0",
         "/data",
     ]
@@ -130,7 +130,7 @@ async def test_request_that_has_ended_shows_its_hops(autojump_clock: MockClock) 
         page = await ui.page(f"/admin/{target}")
         twin = await ui.json(f"/admin/api/{target}")
 
-    assert "ApiVersions v5 of scripted has ended" in page.one("h2", id="request").text
+    assert "ApiVersions v5 of scripted has ended" in page.find("h2", id="request").text
     assert twin["request"]["stage"] == "ended"
     assert sum(twin["request"]["hops_s"].values()) == pytest.approx(
         ended["total_us"] / 1e6, abs=1e-5
@@ -142,7 +142,7 @@ async def test_unknown_request_is_said_to_be_over(autojump_clock: MockClock, que
     async with admin_ui() as ui:
         page = await ui.page(f"/admin/request{query}")
 
-    assert page.one("div", id="live").text.startswith("No such request is in flight")
+    assert page.find("div", id="live").text.startswith("No such request is in flight")
 
 
 async def test_correlation_id_out_of_bounds_is_rejected(autojump_clock: MockClock) -> None:
@@ -158,8 +158,8 @@ async def test_hostile_names_are_escaped_and_cut(autojump_clock: MockClock) -> N
         page, twin = await opened(ui, nursery, join_request(3, group=hostile), 3)
         nursery.cancel_scope.cancel()
 
-    assert page.all("script")[1:] == page.one("head").all("script")[1:]
+    assert page.all("script")[1:] == page.find("head").all("script")[1:]
     (wait,) = twin["request"]["why"]
     assert len(wait["words"]) <= 400
     assert len(wait["on"]["name"]) <= 400
-    assert page.one("ol", class_="why").one("a").text.startswith("<script>alert(1)")
+    assert page.find("ol", class_="why").find("a").text.startswith("<script>alert(1)")

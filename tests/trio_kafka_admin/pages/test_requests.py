@@ -47,7 +47,7 @@ async def test_latest_and_slowest_requests_are_shown_with_their_hops(
             page = await ui.page(f"/admin/requests?which={which}&api=ApiVersions")
             [row] = table_of(page, f"requests-{which}")
             assert (row["API"], row["listener"], row["error"]) == ("ApiVersions", "PLAINTEXT", DASH)
-            assert [one.text for one in page.all("a") if "aria-current" in one.attributes] == [
+            assert [link.text for link in page.all("a") if "aria-current" in link.attributes] == [
                 "Requests",
                 which,
             ]
@@ -60,9 +60,9 @@ async def test_requests_page_can_be_filtered_by_client_id(autojump_clock: MockCl
         client = "nobody%20%26%20co"
         page = await ui.page(f"/admin/requests?which=latest&client={client}")
 
-        assert page.one("div", id="live").text == "No request has been served yet."
-        assert page.one("input", name="client").attributes["value"] == "nobody & co"
-        assert page.one("input", name="which").attributes["value"] == "latest"
+        assert page.find("div", id="live").text == "No request has been served yet."
+        assert page.find("input", name="client").attributes["value"] == "nobody & co"
+        assert page.find("input", name="which").attributes["value"] == "latest"
 
 
 async def test_requests_page_mentions_requests_above_its_limit(autojump_clock: MockClock) -> None:
@@ -72,22 +72,22 @@ async def test_requests_page_mentions_requests_above_its_limit(autojump_clock: M
         page = await ui.page("/admin/requests?which=latest&limit=2")
 
         assert len(table_of(page, "requests-latest")) == 2
-        assert page.one("div", id="live").all("p")[-1].text.startswith("There are more")
+        assert page.find("div", id="live").all("p")[-1].text.startswith("There are more")
 
 
 def drawn(**times: int) -> Element:
-    return read_html(bar({f"{hop}_us": times.get(hop, 0) for hop in HOPS})).one("svg")
+    return read_html(bar({f"{hop}_us": times.get(hop, 0) for hop in HOPS})).find("svg")
 
 
 def test_request_bar_has_one_part_per_hop_with_the_width_of_its_share() -> None:
     result = drawn(queue=1000, local=3000, send=-1)
 
     parts = [
-        (one.attributes["class"], one.attributes["x"], one.attributes["width"])
-        for one in result.all("rect")
+        (rect.attributes["class"], rect.attributes["x"], rect.attributes["width"])
+        for rect in result.all("rect")
     ]
     assert parts == [("queue", "0.0", "40.0"), ("local", "40.0", "120.0")]
-    assert result.one("title").text == "queue 1.000 ms, local 3.000 ms"
+    assert result.find("title").text == "queue 1.000 ms, local 3.000 ms"
 
 
 def test_a_request_that_took_no_time_has_an_empty_bar() -> None:
@@ -98,7 +98,7 @@ async def test_requests_page_shows_no_request_of_its_own(autojump_clock: MockClo
     async with admin_ui() as ui:
         page = await ui.page("/admin/requests?api=DescribeRequests")
 
-        assert page.one("div", id="live").text == "No request is in flight."
+        assert page.find("div", id="live").text == "No request is in flight."
 
 
 async def test_request_error_is_shown_by_its_name(autojump_clock: MockClock) -> None:

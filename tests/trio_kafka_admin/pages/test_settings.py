@@ -70,7 +70,7 @@ async def test_search_looks_at_names_and_descriptions(autojump_clock: MockClock)
         assert "log.retention.ms" in {row["name"] for row in rows}
         assert all("retention.ms" in (row["name"] + row["doc"]).lower() for row in rows)
         assert texts
-        assert page.one("div", id="live").text == "No setting matches."
+        assert page.find("div", id="live").text == "No setting matches."
 
 
 async def test_settings_above_the_limit_are_counted(autojump_clock: MockClock) -> None:
@@ -79,5 +79,5 @@ async def test_settings_above_the_limit_are_counted(autojump_clock: MockClock) -
         page = await ui.page("/admin/settings?which=all&limit=3")
 
         assert (len(twin["settings"]), len(table_of(page, "settings"))) == (3, 3)
-        words = page.one("div", id="live").all("p")[-1].text
+        words = page.find("div", id="live").all("p")[-1].text
         assert words.startswith(f"{twin['total'] - 3} more")

@@ -27,8 +27,8 @@ async def test_page_lists_every_task_with_the_place_where_it_waits(
         assert raft["wait"]["words"] == "a record to write to the metadata log"
         names = {row["name"]: row for row in twin["rows"]}
         assert names["scheduler"]["wait"]["cause"] == "time"
-        assert "waits for the next periodic job" in page.one("div", id="tasks").text
-        folds = [entry.text for entry in page.one("div", id="tasks").all("summary")]
+        assert "waits for the next periodic job" in page.find("div", id="tasks").text
+        folds = [entry.text for entry in page.find("div", id="tasks").all("summary")]
         assert any("kafka" in words and "tasks" in words for words in folds)
         assert [entry for entry in page.all("summary") if entry.all("a")] == []
 
@@ -42,11 +42,11 @@ async def test_opened_task_shows_stack_scope_and_deadline(autojump_clock: MockCl
         page = await ui.page(f"/admin/tasks?path={quote(path)}")
         by_name = await ui.json(f"/admin/api/tasks?of={quote('a <task>')}")
 
-        stack = page.one("ol", id="stack").text
+        stack = page.find("ol", id="stack").text
         assert "await trio.sleep_forever()" in stack
         assert "cancel scope of line" in stack
-        assert "deadline in" in page.one("div", id="live").all("p")[0].text
-        assert page.one("h2").text == "a <task>"
+        assert "deadline in" in page.find("div", id="live").all("p")[0].text
+        assert page.find("h2").text == "a <task>"
         assert by_name["path"] == path
         assert by_name["stack"]["frames"][0]["function"] == "waiting"
         nursery.cancel_scope.cancel()
@@ -62,7 +62,7 @@ async def test_several_tasks_of_a_name_are_listed_and_none_is_said(
         assert len(several["rows"]) > 1
         assert {row["depth"] for row in several["rows"]} == {0}
         assert all("plugin" in row["name"] for row in several["rows"])
-        assert page.one("div", id="live").text == "No task has such a name."
+        assert page.find("div", id="live").text == "No task has such a name."
 
 
 async def test_ended_task_is_not_found(autojump_clock: MockClock) -> None:

@@ -53,7 +53,7 @@ async def test_list_is_paged_and_can_be_searched(autojump_clock: MockClock) -> N
         second = await ui.json("/admin/api/topics?limit=1&first=1")
         named = await ui.json("/admin/api/topics?of=C")
 
-        more = live_part(page).one("p", class_="more").one("a")
+        more = live_part(page).find("p", class_="more").find("a")
         assert [row["topic"] for row in table_of(page, "topics")] == ["a"]
         assert (more.text, more.attributes["href"]) == ("2 more", "/admin/topics?first=1")
         assert [row["name"] for row in second["topics"]] == ["b"]

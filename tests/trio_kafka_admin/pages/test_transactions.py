@@ -57,7 +57,7 @@ async def test_one_id_is_shown_as_its_json_and_the_broker_have_it(
         assert twin["transaction"]["producer_id"] == facts.producer_id
         assert twin["transaction"]["partitions"] == {"t": [0, 1, 2]}
         assert twin["transactions"] == twin["open"] == []
-        values = [fact.text for fact in page.one("main").one("dl").all("dd")]
+        values = [fact.text for fact in page.find("main").find("dl").all("dd")]
         assert values[1] == "its producer"
         assert values[-2] == "3: t 0-2"
 

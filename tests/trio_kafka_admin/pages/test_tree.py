@@ -26,17 +26,17 @@ def shown(*rows: object, path: str = "") -> Element:
 def nesting(element: Element) -> list[object]:
     """Names of nodes, each with a list of those below it."""
     result: list[object] = []
-    for one in element.content:
-        assert isinstance(one, Element)
-        if one.name == "details":
-            summary, *rest = one.content
+    for child in element.content:
+        assert isinstance(child, Element)
+        if child.name == "details":
+            summary, *rest = child.content
             assert isinstance(summary, Element)
             names = [name.text for name in summary.all("b")] or [summary.text]
             result.append([*names, *nesting(Element("", {}, rest))])
-        elif one.name == "span":
+        elif child.name == "span":
             continue  # links of the node
         else:
-            result.append(one.all("a")[0].text)
+            result.append(child.all("a")[0].text)
     return result
 
 
@@ -51,12 +51,12 @@ def test_tree_page_nests_nodes_in_their_parents() -> None:
         row(2, "b/z/2"),
     )
 
-    assert nesting(page.one("div", id="tree")) == [
+    assert nesting(page.find("div", id="tree")) == [
         ["b", ["x", ["1", "deep"]], "y", ["z", "2"]],
     ]
     folds = page.all("details")
-    assert [one.attributes["id"] for one in folds] == ["b", "b/x", "b/x/1", "b/z"]
-    assert [one.attributes["id"] for one in folds if "open" in one.attributes] == [
+    assert [fold.attributes["id"] for fold in folds] == ["b", "b/x", "b/x/1", "b/z"]
+    assert [fold.attributes["id"] for fold in folds if "open" in fold.attributes] == [
         "b",
         "b/x",
         "b/z",
@@ -83,9 +83,9 @@ def test_zero_empty_and_missing_figures_are_shown_as_quiet() -> None:
     node = row(0, "b", ms=1.23456, text="<x>", **figures)
     page = shown(node, path="b")
 
-    whole = [one.text for one in shown(node).all("span")]
+    whole = [span.text for span in shown(node).all("span")]
     assert whole == ["ms 1.235", "text <x>", "depth 3", "on yes"]
-    assert [one.text for one in page.all("span")] == [
+    assert [span.text for span in page.all("span")] == [
         "ms 1.235",
         "text <x>",
         "depth 3",
@@ -95,7 +95,7 @@ def test_zero_empty_and_missing_figures_are_shown_as_quiet() -> None:
         "on yes",
         f"empty {DASH}",
     ]
-    quiet = [one.one("i").text for one in page.all("span", class_="quiet")]
+    quiet = [span.find("i").text for span in page.all("span", class_="quiet")]
     assert quiet == ["zero", "none", "off", "empty"]
 
 
@@ -105,8 +105,8 @@ async def test_the_whole_tree_of_a_broker_is_shown(autojump_clock: MockClock) ->
         page = await ui.page("/admin/tree?own=1")
         result = await ui.json("/admin/api/tree?own=1")
 
-        tree = page.one("div", id="tree")
-        names = {one.text for kind in ("a", "b") for one in tree.all(kind)}
+        tree = page.find("div", id="tree")
+        names = {element.text for kind in ("a", "b") for element in tree.all(kind)}
         assert names >= {"broker-1", "scheduler", "orders-0", "request-handlers", "plugins", "loop"}
         walked = [node for _, node in ui.served.broker.node.walk()]
         partitions = {node.name for node in walked if node.kind == "partition"}
@@ -115,7 +115,9 @@ async def test_the_whole_tree_of_a_broker_is_shown(autojump_clock: MockClock) ->
             for node in walked
             if node.kind != "log" or node.name not in partitions
         ]
-        assert sorted((one["kind"], one["path"]) for one in result["rows"]) == sorted(expected)
+        assert sorted((entry["kind"], entry["path"]) for entry in result["rows"]) == sorted(
+            expected
+        )
         assert result["logs_as_partitions"] == len(walked) - len(expected) == 1
         assert {"connection", "task", "channel", "partition"} <= {kind for kind, _ in expected}
 
@@ -127,7 +129,7 @@ async def test_every_node_links_to_itself(autojump_clock: MockClock) -> None:
         page = await ui.page("/admin/tree")
         links = [
             link.attributes["href"] or ""
-            for link in page.one("div", id="tree").all("a")
+            for link in page.find("div", id="tree").all("a")
             if (link.attributes["href"] or "").startswith("/admin/tree?path=")
         ]
 
@@ -135,7 +137,7 @@ async def test_every_node_links_to_itself(autojump_clock: MockClock) -> None:
         for target in links:
             below = (await ui.json(target.replace("/admin/", "/admin/api/")))["rows"]
             targets[below[0]["path"]] = below[0]["kind"]
-        assert targets == {one["path"]: one["kind"] for one in rows}
+        assert targets == {entry["path"]: entry["kind"] for entry in rows}
 
 
 async def test_a_line_that_opens_has_no_link_in_it(autojump_clock: MockClock) -> None:
@@ -143,7 +145,7 @@ async def test_a_line_that_opens_has_no_link_in_it(autojump_clock: MockClock) ->
     async with admin_ui() as ui:
         page = await ui.page("/admin/tree")
 
-        summaries = page.one("div", id="tree").all("summary")
+        summaries = page.find("div", id="tree").all("summary")
         assert len(summaries) > 10
         assert [summary for summary in summaries if summary.all("a")] == []
 
@@ -157,8 +159,8 @@ async def test_many_children_of_one_kind_are_a_closed_fold_that_counts_them(
             node.add(f"orders-{number}", "partition", lambda end=number: {"end": end})
         page = await ui.page("/admin/tree?path=manager")
 
-        [fold] = page.one("details", id="manager").all("details")
-        assert fold.one("summary").text == "5 partitions, 4 written to"
+        [fold] = page.find("details", id="manager").all("details")
+        assert fold.find("summary").text == "5 partitions, 4 written to"
         assert "open" not in fold.attributes
         assert [leaf.all("a")[0].text for leaf in fold.all("div", class_="leaf")] == [
             f"orders-{number}" for number in range(5)
@@ -173,8 +175,8 @@ async def test_request_and_queue_of_the_ui_are_left_out_unless_asked_for(
         node.add("GET /admin/tree", "task", lambda: {"mount": "/admin"})
         node.add("GET /metrics", "task", lambda: {"mount": "/metrics"})
 
-        names = [one["name"] for one in (await ui.json("/admin/api/tree"))["rows"]]
-        all_names = [one["name"] for one in (await ui.json("/admin/api/tree?own=1"))["rows"]]
+        names = [entry["name"] for entry in (await ui.json("/admin/api/tree"))["rows"]]
+        all_names = [entry["name"] for entry in (await ui.json("/admin/api/tree?own=1"))["rows"]]
 
         own = {"GET /admin/tree", "admin-requests"}
         assert own.isdisjoint(names)
@@ -195,16 +197,16 @@ async def test_node_names_that_end_with_a_slash_are_found_by_path(
         both = ["broker-1/shard/g/", "broker-1/shard/g//member/"]
         for path, result in ((both[0], both), (both[1], both[1:])):
             rows = (await ui.json(f"/admin/api/tree?path={path}"))["rows"]
-            assert [one["path"] for one in rows] == result
+            assert [entry["path"] for entry in rows] == result
 
 
 async def test_page_of_a_node_links_to_its_parent(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
         page = await ui.page("/admin/tree?path=broker-1/scheduler&depth=0")
 
-        assert len(page.one("div", id="tree").all("small")) == 1
-        [way] = [one for one in page.all("p") if "broker-1/scheduler" in one.text]
-        assert way.one("a").attributes["href"] == "/admin/tree"
+        assert len(page.find("div", id="tree").all("small")) == 1
+        [way] = [paragraph for paragraph in page.all("p") if "broker-1/scheduler" in paragraph.text]
+        assert way.find("a").attributes["href"] == "/admin/tree"
 
 
 async def test_too_large_tree_is_shown_without_logs_connections_and_other_numerous_kinds(
@@ -218,7 +220,7 @@ async def test_too_large_tree_is_shown_without_logs_connections_and_other_numero
         page = await ui.page("/admin/tree")
         below = await ui.json("/admin/api/tree?path=broker-1/log-manager-2")
 
-        kinds = {one["kind"] for one in result["rows"]}
+        kinds = {entry["kind"] for entry in result["rows"]}
         assert "log" not in kinds
         assert {"plane", "plugin", "selector", "channel"} <= kinds
         assert not result["truncated"]
@@ -231,10 +233,10 @@ async def test_too_large_tree_is_shown_without_logs_connections_and_other_numero
             "partition",
             "transaction",
         ]
-        assert "Too many nodes to show: connection, file," in page.one("div", id="live").text
+        assert "Too many nodes to show: connection, file," in page.find("div", id="live").text
         # Of one node all is shown that there is room for, in its order.
         assert below["truncated"]
-        assert {one["kind"] for one in below["rows"][1:]} == {"log"}
+        assert {entry["kind"] for entry in below["rows"][1:]} == {"log"}
         assert len(below["rows"]) == 500
 
 

@@ -149,13 +149,13 @@ async def test_produce_and_fetch_are_audited_without_record_values_when_configur
         await served.ask(produce(served, "data"))
         await served.ask(fetch(served, "data"))
 
-        told = await events(served)
+        rows = await events(served)
 
-    assert [(row["api"], row["subjects"]) for row in told] == [
+    assert [(row["api"], row["subjects"]) for row in rows] == [
         ("Produce", [{"type": "topic", "name": "data"}]),
         ("Fetch", [{"type": "topic", "name": "data"}]),
     ]
-    assert SECRET not in json.dumps(told)
+    assert SECRET not in json.dumps(rows)
 
 
 async def test_fetching_the_audit_topic_is_not_audited(autojump_clock: MockClock) -> None:
@@ -173,10 +173,10 @@ async def test_produce_events_are_sampled_at_the_configured_rate(autojump_clock:
         for _ in range(200):
             await served.ask(produce(served, "data"))
 
-        told = await events(served)
+        rows = await events(served)
 
-    assert 5 <= len(told) <= 50
-    assert {row["one_of"] for row in told} == {10}
+    assert 5 <= len(rows) <= 50
+    assert {row["one_of"] for row in rows} == {10}
 
 
 async def test_the_audit_topic_is_created_with_delete_policy_and_the_configured_retention(
@@ -206,12 +206,14 @@ async def test_requests_of_clients_that_close_before_the_response_are_audited(
                 await other.send(request_frame(CreateTopicsRequest([topic], timeout_ms=1000), 7))
                 for _ in range(passes):
                     await trio.lowlevel.checkpoint()
-        told = {event["subjects"][0]["name"]: event["outcome"] for event in await events(served)}
+        outcomes = {
+            event["subjects"][0]["name"]: event["outcome"] for event in await events(served)
+        }
         names = {name for name in served.broker.metadata.image.topics if name != TOPIC}
 
     assert names
-    assert names <= told.keys()
-    assert set(told.values()) <= {"unknown", "done"}
+    assert names <= outcomes.keys()
+    assert set(outcomes.values()) <= {"unknown", "done"}
 
 
 async def test_events_are_written_to_the_log_without_an_audit_topic(
@@ -250,23 +252,27 @@ async def test_queued_events_are_written_when_the_broker_stops(
     @asynccontextmanager
     async def last(context: PluginContext[None]) -> AsyncIterator[None]:
         yield
-        (node,) = [one for _, one in served.broker.node.walk() if one.name == "audit-events"]
+        (node,) = [
+            candidate
+            for _, candidate in served.broker.node.walk()
+            if candidate.name == "audit-events"
+        ]
         for number in range(late):
             node._figures.__self__.take({"number": number})
         taken.append(node.figures()["depth"])
 
-    world, given = simulated_world(), {"plugin.audit.enabled": "true"}
+    world, settings = simulated_world(), {"plugin.audit.enabled": "true"}
     with caplog.at_level(logging.INFO, logger=LOGGER):
-        async with served_broker(world, given, plugins=(audit, last)) as served:
+        async with served_broker(world, settings, plugins=(audit, last)) as served:
             await served.create_topic("last")
     assert taken == [late]
     lines = [record.getMessage() for record in caplog.records if record.name == LOGGER]
-    told = [json.loads(line.removeprefix("audit:")) for line in lines]
-    assert [row["number"] for row in told[1:]] == list(range(late))
+    rows = [json.loads(line.removeprefix("audit:")) for line in lines]
+    assert [row["number"] for row in rows[1:]] == list(range(late))
 
     async with served_broker(world, plugins=()) as served:
-        stored = [json.loads(one) for one in await values(served, TOPIC, 0)]
-    assert stored == told[:1]  # that was taken while the broker still led
+        stored = [json.loads(value) for value in await values(served, TOPIC, 0)]
+    assert stored == rows[:1]  # that was taken while the broker still led
 
 
 async def test_events_of_unacknowledged_produce_requests_have_an_outcome(
@@ -283,12 +289,12 @@ async def test_events_of_unacknowledged_produce_requests_have_an_outcome(
                 await other.send(request_frame(request, newest(ProduceRequest)))
                 await trio.sleep(1)
         stored = await values(served, "data", 0)
-        told = await events(served)
+        rows = await events(served)
 
     assert stored == [SECRET] * 2
-    assert [row["outcome"] for row in told] == ["done", "done", "unknown"]
-    assert [one.get("acknowledged") for one in told] == [False, None, None]
-    assert told[0]["subjects"][0]["name"] == "data"
+    assert [row["outcome"] for row in rows] == ["done", "done", "unknown"]
+    assert [row.get("acknowledged") for row in rows] == [False, None, None]
+    assert rows[0]["subjects"][0]["name"] == "data"
 
 
 async def test_the_error_of_an_unknown_audited_api_names_the_api(autojump_clock: MockClock) -> None:

@@ -31,30 +31,32 @@ from trio_kafka_builtin.audit.subjects import (
 
 def request_class(key: int) -> type[Any]:
     (name,) = [
-        one.name
-        for one in pkgutil.iter_modules(messages.__path__)
-        if int(one.name[1:].split("_")[0]) == key
+        info.name
+        for info in pkgutil.iter_modules(messages.__path__)
+        if int(info.name[1:].split("_")[0]) == key
     ]
     module = importlib.import_module(f"{messages.__name__}.{name}")
     return next(
-        one
-        for title, one in vars(module).items()
-        if title.endswith("Request") and one.__module__ == module.__name__
+        value
+        for title, value in vars(module).items()
+        if title.endswith("Request") and value.__module__ == module.__name__
     )
 
 
 def filled(cls: type[Any]) -> Any:
     """A message with one item in each array."""
-    made = cls()
-    for one in fields_of(cls):
-        struct = one.of.struct if one.kind == "array" and one.of is not None else None
-        if one.kind == "array" and struct is not None:
-            setattr(made, one.name, [filled(struct)])
-        elif one.kind == "array":
+    message = cls()
+    for field in fields_of(cls):
+        struct = field.of.struct if field.kind == "array" and field.of is not None else None
+        if field.kind == "array" and struct is not None:
+            setattr(message, field.name, [filled(struct)])
+        elif field.kind == "array":
             setattr(
-                made, one.name, ["x"] if one.of is not None and one.of.kind == "string" else [1]
+                message,
+                field.name,
+                ["x"] if field.of is not None and field.of.kind == "string" else [1],
             )
-    return made
+    return message
 
 
 @pytest.mark.parametrize("key", sorted(SHAPES))

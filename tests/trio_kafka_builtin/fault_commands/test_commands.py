@@ -63,12 +63,12 @@ def test_invalid_commands_exit_with_status_1(fault) -> None:
 def test_wait_returns_after_the_hits_and_release_lets_held_requests_continue(
     fault, addresses
 ) -> None:
-    given = {"bootstrap.servers": addresses["bootstrap"]}
-    admin = AdminClient(given)
+    settings = {"bootstrap.servers": addresses["bootstrap"]}
+    admin = AdminClient(settings)
     admin.create_topics([NewTopic("orders", 1, 1)])["orders"].result(20)
     fault("add", "name=moved", "api=Produce", "topic=orders", "error=NOT_LEADER_OR_FOLLOWER")
     fault("add", "name=held", "api=Produce", "topic=orders", "hold", "times=1")
-    producer, lost = Producer(given), list[object]()
+    producer, lost = Producer(settings), list[object]()
     producer.produce("orders", b"a", on_delivery=lambda error, _: lost.append(error))
 
     assert fault("wait", "moved", "--hits", "2")[0] == 0

@@ -35,7 +35,7 @@ def harness_with(**settings: str) -> PluginHarness:
 
 @define
 class Http:
-    """What a client with the plane's token gets."""
+    """Client with the plane's token."""
 
     harness: PluginHarness
     path: str = "/testing/v1"

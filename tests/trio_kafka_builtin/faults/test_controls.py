@@ -22,8 +22,8 @@ ERROR = ErrorCode.NOT_LEADER_OR_FOLLOWER
 async def test_rules_are_created_listed_and_deleted_over_http(autojump_clock: MockClock) -> None:
     async with harness_with() as harness:
         http = Http(harness)
-        made = await http("POST", body=MOVED)
-        assert (made.status, made.json()) == (201, {**MOVED, **COUNTS})
+        answer = await http("POST", body=MOVED)
+        assert (answer.status, answer.json()) == (201, {**MOVED, **COUNTS})
         assert await code(harness) == ERROR
         [figures] = [n.figures() for _, n in harness.node.walk() if n.name == "t"]
         assert (figures["seen"], figures["hits"]) == (1, 1)
@@ -50,9 +50,9 @@ async def test_rules_are_created_listed_and_deleted_over_http(autojump_clock: Mo
 
 async def test_a_rule_without_a_name_gets_a_generated_name(autojump_clock: MockClock) -> None:
     async with harness_with() as harness:
-        made = await Http(harness)("POST", body={"error": 6})
+        answer = await Http(harness)("POST", body={"error": 6})
 
-        assert made.json() == {"error": ERROR.name, "name": "fault-1", **COUNTS}
+        assert answer.json() == {"error": ERROR.name, "name": "fault-1", **COUNTS}
 
 
 async def test_a_list_of_rules_is_added_completely_or_not_at_all(autojump_clock: MockClock) -> None:
@@ -62,9 +62,12 @@ async def test_a_list_of_rules_is_added_completely_or_not_at_all(autojump_clock:
         assert (await http("POST", body=wrong)).status == 400
         assert (await http("GET")).json() == {"rules": []}
 
-        made = await http("POST", body={"rules": [MOVED, {"drop": True, "name": "d"}]})
+        answer = await http("POST", body={"rules": [MOVED, {"drop": True, "name": "d"}]})
 
-        assert (made.status, [rule["name"] for rule in made.json()["rules"]]) == (201, ["t", "d"])
+        assert (answer.status, [rule["name"] for rule in answer.json()["rules"]]) == (
+            201,
+            ["t", "d"],
+        )
 
 
 async def test_an_invalid_rule_is_refused_and_not_added(autojump_clock: MockClock) -> None:
@@ -145,7 +148,7 @@ async def test_a_wait_for_a_rule_ends_with_status_410_when_the_rule_is_removed(
         await http("DELETE", "/faults/t")
         await wait_all_tasks_blocked()
 
-        assert [one.status for one in result] == [410]
+        assert [answer.status for answer in result] == [410]
 
 
 async def test_rules_apply_only_to_requests_that_match_their_conditions_and_counts(
@@ -208,8 +211,8 @@ async def test_requests_are_recorded_between_start_and_stop(autojump_clock: Mock
 
         everything = (await http("GET", "/requests")).json()
         assert (everything["recording"], everything["count"]) == (False, 2)
-        one = (await http("GET", "/requests?client_id=app-*&message=true")).json()
-        (shown,) = one["requests"]
+        selection = (await http("GET", "/requests?client_id=app-*&message=true")).json()
+        (shown,) = selection["requests"]
         assert (shown["api"], shown["client_id"], shown["message"]["text"]) == (
             "Echo",
             "app-1",
@@ -239,7 +242,7 @@ async def test_a_wait_for_recorded_requests_returns_at_the_count_or_the_timeout(
         assert result == []
         await code(harness)
         await wait_all_tasks_blocked()
-        assert [(one.status, one.json()["count"]) for one in result] == [(200, 2)]
+        assert [(answer.status, answer.json()["count"]) for answer in result] == [(200, 2)]
 
         late = await http("POST", "/requests/wait?api=Wait", {"timeout_s": 1})
         assert (late.status, late.json()["message"]) == (408, "0 of 1 requests after 1 s")

@@ -60,7 +60,7 @@ def test_a_clock_move_that_times_out_waiting_for_a_thread_reports_the_reason(kaf
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "reason"),
     [
         ({"seconds": -1}, "seconds: -1, want 0 to"),
         ({"seconds": "1"}, "seconds: '1', want 0 to"),
@@ -69,10 +69,10 @@ def test_a_clock_move_that_times_out_waiting_for_a_thread_reports_the_reason(kaf
         ([], 'want {"seconds": SECONDS}'),
     ],
 )
-def test_an_invalid_clock_move_is_refused_with_a_reason(kafka, body, told):
+def test_an_invalid_clock_move_is_refused_with_a_reason(kafka, body, reason):
     answer = ask(kafka, "POST", "/clock", body)
     assert answer.status == 400
-    assert told in answer.json()["message"]
+    assert reason in answer.json()["message"]
 
 
 async def test_moving_a_real_clock_is_refused_with_the_command_to_use(

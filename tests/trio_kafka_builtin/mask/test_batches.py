@@ -47,18 +47,18 @@ async def test_a_masked_batch_keeps_its_header_fields_and_offsets(
 ) -> None:
     data = batch_of(codec, count)
 
-    (made,), error = await masked_batches(
+    (batch,), error = await masked_batches(
         data, change, **machine(), most=1 << 20, at_least_one=True
     )
 
     assert error is None
-    before, after = read_header(data), read_header(made)
-    check_crc(made, 0, after)
+    before, after = read_header(data), read_header(batch)
+    check_crc(batch, 0, after)
     for name in ("base_offset", "leader_epoch", "attributes", "last_offset_delta", "count"):
         assert getattr(before, name) == getattr(after, name)
     assert (after.producer_id, after.producer_epoch, after.base_sequence) == (99, 2, 17)
     assert (after.base_timestamp, after.max_timestamp) == (1000, 999 + count)
-    result = list(read_records(made, 0, after))
+    result = list(read_records(batch, 0, after))
     assert [record.offset for record in result] == list(range(40, 40 + count))
     assert result[2].value == b"*********** 2"
 
@@ -71,57 +71,57 @@ async def test_control_batches_and_batches_without_the_field_are_not_changed(
     )
     other = encode_batch([Record(timestamp=1, value=b"open")], codec=Codec.GZIP)
 
-    made, _ = await masked_batches(
+    batches, _ = await masked_batches(
         marker + other, change, **machine(), most=1 << 20, at_least_one=True
     )
 
-    assert made == [marker, other]
+    assert batches == [marker, other]
     assert await masked_batches(
         marker, lambda value: b"", **machine(), most=1 << 20, at_least_one=True
     ) == ([marker], None)
 
 
 async def test_a_truncated_batch_at_the_end_is_dropped(autojump_clock: MockClock) -> None:
-    one = batch_of(Codec.NONE)
+    batch = batch_of(Codec.NONE)
 
-    made, _ = await masked_batches(
-        one + one[:-1], change, **machine(), most=1 << 20, at_least_one=True
+    batches, _ = await masked_batches(
+        batch + batch[:-1], change, **machine(), most=1 << 20, at_least_one=True
     )
 
-    assert len(made) == 1
+    assert len(batches) == 1
 
 
-@pytest.mark.parametrize(("at_least_one", "given"), [(True, 1), (False, 0)])
+@pytest.mark.parametrize(("at_least_one", "batch_count"), [(True, 1), (False, 0)])
 async def test_masked_batches_that_exceed_the_size_limit_are_left_out(
-    at_least_one: bool, given: int, autojump_clock: MockClock
+    at_least_one: bool, batch_count: int, autojump_clock: MockClock
 ) -> None:
-    one = batch_of(Codec.NONE)
-    grown = len(one) + 3 * 5
+    batch = batch_of(Codec.NONE)
+    grown = len(batch) + 3 * 5
 
     parts = machine()
     both, _ = await masked_batches(
-        one + one,
+        batch + batch,
         change,
         **parts,
         most=2 * grown,
         at_least_one=at_least_one,
     )
     first, _ = await masked_batches(
-        one + one,
+        batch + batch,
         change,
         **parts,
         most=2 * grown - 1,
         at_least_one=at_least_one,
     )
     few, _ = await masked_batches(
-        one + one,
+        batch + batch,
         change,
         **parts,
         most=grown - 1,
         at_least_one=at_least_one,
     )
 
-    assert (len(both), len(first), len(few)) == (2, 1, given)
+    assert (len(both), len(first), len(few)) == (2, 1, batch_count)
 
 
 async def test_an_unreadable_batch_ends_the_result_after_earlier_batches(
@@ -134,11 +134,11 @@ async def test_an_unreadable_batch_ends_the_result_after_earlier_batches(
             raise UnreadableError("bad")
         return value
 
-    made, error = await masked_batches(
+    batches, error = await masked_batches(
         good + bad + good, picky, **machine(), most=1 << 20, at_least_one=True
     )
 
-    assert made == [good]
+    assert batches == [good]
     assert isinstance(error, UnreadableError)
 
 
@@ -149,11 +149,11 @@ async def test_a_batch_that_decompresses_above_the_bound_is_corrupt(
     good = batch_of(codec)
     bomb = encode_batch([Record(timestamp=1, value=bytes(UNPACKED))], codec=codec)
 
-    made, error = await masked_batches(
+    batches, error = await masked_batches(
         good + bomb, change, **machine(), most=1 << 20, at_least_one=True
     )
 
-    assert len(made) == 1
+    assert len(batches) == 1
     assert isinstance(error, KafkaError)
     assert error.code is ErrorCode.CORRUPT_MESSAGE
 
@@ -163,7 +163,7 @@ async def test_a_large_batch_below_the_decompression_bound_is_masked(
 ) -> None:
     records = [Record(timestamp=1, value=bytes(9 << 20)), Record(timestamp=1, value=b"secret")]
 
-    (made,), error = await masked_batches(
+    (batch,), error = await masked_batches(
         encode_batch(records, codec=Codec.ZSTD),
         change,
         **machine(),
@@ -172,5 +172,5 @@ async def test_a_large_batch_below_the_decompression_bound_is_masked(
     )
 
     assert error is None
-    _, last = read_records(made, 0, read_header(made))
+    _, last = read_records(batch, 0, read_header(batch))
     assert last.value == b"***********"

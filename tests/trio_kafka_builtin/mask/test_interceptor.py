@@ -39,8 +39,8 @@ async def test_only_values_of_topics_with_rules_are_masked(
         (people,) = parts_of(await served.ask(fetch(served, "people")))
         (things,) = parts_of(await served.ask(fetch(served, "things")))
 
-    assert [json.loads(one) for one in values_of(people)] == [MASKED]
-    assert [json.loads(one) for one in values_of(things)] == [PERSON]
+    assert [json.loads(value) for value in values_of(people)] == [MASKED]
+    assert [json.loads(value) for value in values_of(things)] == [PERSON]
     assert people.high_watermark == 1
 
 
@@ -58,7 +58,7 @@ async def test_values_are_masked_at_every_poll_of_a_fetch_session(
     assert first.session_id
     for answer in (first, second):
         (part,) = parts_of(answer)
-        assert [json.loads(one) for one in values_of(part)] == [MASKED]
+        assert [json.loads(value) for value in values_of(part)] == [MASKED]
 
 
 async def test_the_response_of_a_delayed_fetch_is_masked(autojump_clock: MockClock) -> None:
@@ -70,7 +70,7 @@ async def test_the_response_of_a_delayed_fetch_is_masked(autojump_clock: MockClo
 
                 async def wait() -> None:
                     (part,) = parts_of(await other.ask(request, newest(FetchRequest)))
-                    assert [json.loads(one) for one in values_of(part)] == [MASKED]
+                    assert [json.loads(value) for value in values_of(part)] == [MASKED]
 
                 nursery.start_soon(wait)
                 await trio.sleep(1)
@@ -86,7 +86,7 @@ async def test_excepted_principals_and_clients_receive_unmasked_values(
             await produce(served, "people", batch(PERSON))
             (part,) = parts_of(await served.ask(fetch(served, "people")))
 
-        assert [json.loads(one) for one in values_of(part)] == [PERSON]
+        assert [json.loads(value) for value in values_of(part)] == [PERSON]
 
 
 async def test_a_client_that_claims_a_replica_id_receives_masked_values(
@@ -147,7 +147,7 @@ async def test_values_that_are_not_json_can_be_configured_to_fail_the_fetch(
         await produce(served, "people", batch(b"no json"), 1)
         good, bad = parts_of(await served.ask(fetch(served, "people", 0, 1)))
 
-    assert [json.loads(one) for one in values_of(good)] == [MASKED]
+    assert [json.loads(value) for value in values_of(good)] == [MASKED]
     assert good.error_code == 0
     assert bad.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
     assert not bad.records
@@ -181,7 +181,7 @@ async def test_masked_read_committed_fetches_exclude_records_of_open_transaction
         async def seen(isolation_level: int, **more: int) -> tuple[list[Any], Any]:
             request = fetch(served, "people", isolation_level=isolation_level, **more)
             (part,) = parts_of(await served.ask(request))
-            return [json.loads(one) for one in values_of(part) if b"ssn" in one], part
+            return [json.loads(value) for value in values_of(part) if b"ssn" in value], part
 
         write(batch(long))
         write(batch(PERSON, producer_id=1, **facts))
@@ -215,7 +215,7 @@ async def test_masked_read_committed_fetches_exclude_records_of_open_transaction
 async def test_masked_read_committed_fetches_stop_at_the_last_stable_offset(
     autojump_clock: MockClock,
 ) -> None:
-    """Who stands further in may have made the answer longer: its size is no bound of what may be
+    """An inner interceptor may have made the answer longer: its size is no bound of what may be
     seen.
     """
 
@@ -240,7 +240,7 @@ async def test_masked_read_committed_fetches_stop_at_the_last_stable_offset(
         async def seen(isolation_level: int) -> list[Any]:
             request = fetch(served, "people", isolation_level=isolation_level)
             (part,) = parts_of(await served.ask(request))
-            return [json.loads(one) for one in values_of(part)]
+            return [json.loads(value) for value in values_of(part)]
 
         assert await seen(1) == [MASKED]
         assert await seen(0) == [MASKED] * 3

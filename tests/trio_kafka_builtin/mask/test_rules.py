@@ -27,10 +27,10 @@ def test_fields_are_redacted_hashed_and_shortened() -> None:
 
 
 def test_equal_values_have_equal_hashes_with_one_salt_only() -> None:
-    one = masked("t: a=hash", {"a": {"x": 1, "y": 2}})["a"]
+    digest = masked("t: a=hash", {"a": {"x": 1, "y": 2}})["a"]
 
-    assert one == masked("t: a=hash", {"a": {"y": 2, "x": 1}})["a"]
-    assert one != masked("t: a=hash", {"a": {"x": 1, "y": 2}}, salt="other")["a"]
+    assert digest == masked("t: a=hash", {"a": {"y": 2, "x": 1}})["a"]
+    assert digest != masked("t: a=hash", {"a": {"x": 1, "y": 2}}, salt="other")["a"]
 
 
 def test_rules_apply_to_items_of_lists_and_a_star_matches_every_field() -> None:

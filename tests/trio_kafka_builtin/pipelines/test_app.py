@@ -25,37 +25,37 @@ class Children(dict[str, SimulatedProcess]):
         return 0
 
 
-async def ready(it: Pipelines) -> None:
+async def ready(pipelines: Pipelines) -> None:
     for name in "ab":
-        await it.until(name, "running")
+        await pipelines.until(name, "running")
 
 
 async def test_progress_posted_by_a_pipeline_is_shown_on_the_page_and_in_metrics(
     autojump_clock: MockClock,
 ) -> None:
     children = Children()
-    async with running_pipelines({"run": children.run}, FILES) as it:
-        await ready(it)
-        answer = await it.post(children["a"], progress())
+    async with running_pipelines({"run": children.run}, FILES) as pipelines:
+        await ready(pipelines)
+        answer = await pipelines.post(children["a"], progress())
         assert (answer.status, answer.body) == (204, b"")
         await trio.sleep(FRESH_S)
-        [query] = (await it.row("a"))["queries"]
+        [query] = (await pipelines.row("a"))["queries"]
         assert (query["name"], query["rows"], query["lag"]) == ("counts", 50, 101)
-        assert (await it.row("b"))["queries"] == []
-        figures = it.node("pipeline a").figures()
+        assert (await pipelines.row("b"))["queries"] == []
+        figures = pipelines.node("pipeline a").figures()
         assert (figures["queries"], figures["rows"], figures["lag"]) == (1, 50, 101)
-        assert it.served.broker.counters.total("pipeline_rows") == 50
+        assert pipelines.served.broker.counters.total("pipeline_rows") == 50
 
 
 async def test_progress_without_the_token_of_its_pipeline_is_unauthorized(
     autojump_clock: MockClock,
 ) -> None:
     children = Children()
-    async with running_pipelines({"run": children.run}, FILES) as it:
-        await ready(it)
+    async with running_pipelines({"run": children.run}, FILES) as pipelines:
+        await ready(pipelines)
         token = children["a"].environment["TRIO_KAFKA_PIPELINE_TOKEN"]
         right = f"Bearer {token}"
-        for name, given in [
+        for name, headers in [
             ("a", {}),
             ("a", {"authorization": "Bearer "}),
             ("a", {"authorization": "Bearer wrong"}),
@@ -67,31 +67,35 @@ async def test_progress_without_the_token_of_its_pipeline_is_unauthorized(
             ("none", {"authorization": right}),
             ("..", {"authorization": right}),
         ]:
-            answer = await it.ask("POST", f"/pipelines/{name}/progress", progress(), **given)
-            assert (answer.status, answer.json()["error_code"]) == (401, 401), (name, given)
+            answer = await pipelines.ask(
+                "POST", f"/pipelines/{name}/progress", progress(), **headers
+            )
+            assert (answer.status, answer.json()["error_code"]) == (401, 401), (name, headers)
             assert answer.headers["www-authenticate"] == 'Bearer realm="pipelines"'
-        assert it.served.broker.counters.total("pipeline_posts_unauthorized") == 10
-        assert (await it.page())["pipelines"][0]["queries"] == []
+        assert pipelines.served.broker.counters.total("pipeline_posts_unauthorized") == 10
+        assert (await pipelines.page())["pipelines"][0]["queries"] == []
         lower = {"authorization": f"bearer {token}"}
-        assert (await it.ask("POST", "/pipelines/a/progress", progress(), **lower)).status == 204
+        assert (
+            await pipelines.ask("POST", "/pipelines/a/progress", progress(), **lower)
+        ).status == 204
 
 
 async def test_a_restarted_pipeline_has_a_new_token_and_no_queries(
     autojump_clock: MockClock,
 ) -> None:
     children = Children()
-    async with running_pipelines({"run": children.run}, FILES) as it:
-        await ready(it)
+    async with running_pipelines({"run": children.run}, FILES) as pipelines:
+        await ready(pipelines)
         first = children["a"]
-        assert (await it.post(first, progress())).status == 204
+        assert (await pipelines.post(first, progress())).status == 204
         first.die(1)
-        await it.until("a", "paused")
-        assert (await it.post(first, progress())).status == 401
-        assert len((await it.row("a"))["queries"]) == 1
-        await it.until("a", "running")
-        assert (await it.post(first, progress())).status == 401
-        assert (await it.row("a"))["queries"] == []
-        assert (await it.post(children["a"], progress())).status == 204
+        await pipelines.until("a", "paused")
+        assert (await pipelines.post(first, progress())).status == 401
+        assert len((await pipelines.row("a"))["queries"]) == 1
+        await pipelines.until("a", "running")
+        assert (await pipelines.post(first, progress())).status == 401
+        assert (await pipelines.row("a"))["queries"] == []
+        assert (await pipelines.post(children["a"], progress())).status == 204
 
 
 @pytest.mark.parametrize(
@@ -115,14 +119,14 @@ async def test_invalid_progress_requests_are_refused(
     autojump_clock: MockClock, method: str, below: str, body: bytes, status: int
 ) -> None:
     children = Children()
-    async with running_pipelines({"run": children.run}, FILES) as it:
-        await ready(it)
+    async with running_pipelines({"run": children.run}, FILES) as pipelines:
+        await ready(pipelines)
         token = children["a"].environment["TRIO_KAFKA_PIPELINE_TOKEN"]
         target = f"/pipelines{below}"
-        answer = await it.ask(method, target, body, authorization=f"Bearer {token}")
+        answer = await pipelines.ask(method, target, body, authorization=f"Bearer {token}")
         assert (answer.status, answer.json()["error_code"]) == (status, status)
-        assert (await it.row("a"))["queries"] == []
-        assert it.hosted.current.failures == 0
+        assert (await pipelines.row("a"))["queries"] == []
+        assert pipelines.hosted.current.failures == 0
 
 
 async def test_the_number_of_requests_waiting_for_a_body_is_bounded(
@@ -130,12 +134,12 @@ async def test_the_number_of_requests_waiting_for_a_body_is_bounded(
 ) -> None:
     children = Children()
     async with (
-        running_pipelines({"run": children.run}, FILES) as it,
+        running_pipelines({"run": children.run}, FILES) as pipelines,
         trio.open_nursery() as nursery,
     ):
-        await ready(it)
+        await ready(pipelines)
         token = children["a"].environment["TRIO_KAFKA_PIPELINE_TOKEN"]
-        mount = it.served.broker.plugins.dependencies.mounts.find("/pipelines")
+        mount = pipelines.served.broker.plugins.dependencies.mounts.find("/pipelines")
         assert mount is not None
         headers = [(b"authorization", f"Bearer {token}".encode())]
         scope = {"path": "/pipelines/a/progress", "method": "POST", "headers": headers}
@@ -149,7 +153,7 @@ async def test_the_number_of_requests_waiting_for_a_body_is_bounded(
         for _ in range(MOST_AT_ONCE):
             nursery.start_soon(mount.app, dict(scope), never, drop)
         await trio.sleep(0.1)
-        assert (await it.post(children["a"], progress())).status == 503
+        assert (await pipelines.post(children["a"], progress())).status == 503
         nursery.cancel_scope.cancel()
 
 
@@ -157,14 +161,14 @@ async def test_the_pipelines_page_does_not_show_tokens(
     autojump_clock: MockClock,
 ) -> None:
     children = Children()
-    async with running_pipelines({"run": children.run}, FILES) as it:
-        await ready(it)
+    async with running_pipelines({"run": children.run}, FILES) as pipelines:
+        await ready(pipelines)
         answer = await ask(
-            it.served.broker.plugins.dependencies.mounts.find("/admin").app,
+            pipelines.served.broker.plugins.dependencies.mounts.find("/admin").app,
             "GET",
             "/admin/api/pipelines",
         )
-        told = json.dumps(answer.json()) + repr(it.hosted) + str(it.hosted.figures())
+        text = json.dumps(answer.json()) + repr(pipelines.hosted) + str(pipelines.hosted.figures())
         for process in children.values():
-            assert process.environment["TRIO_KAFKA_PIPELINE_TOKEN"] not in told
+            assert process.environment["TRIO_KAFKA_PIPELINE_TOKEN"] not in text
     assert ProgressApp.__doc__

@@ -84,10 +84,10 @@ def test_every_key_of_a_definition_is_read() -> None:
 def test_an_invalid_definition_is_refused_with_a_reason(text: str, why: str) -> None:
     if "command" not in text and "comand" not in text and text and "zzz" not in text:
         text = f"command = ['a']\n{text}"
-    with pytest.raises(DefinitionError) as told:
+    with pytest.raises(DefinitionError) as caught:
         read_definition("a", text, "/d")
 
-    assert why in str(told.value)
+    assert why in str(caught.value)
 
 
 @given(strategies.text(max_size=200))
@@ -99,10 +99,10 @@ def test_any_text_is_a_definition_or_an_error_that_says_why(text: str) -> None:
 
 
 def test_errors_do_not_show_values_of_environment_variables() -> None:
-    with pytest.raises(DefinitionError) as told:
+    with pytest.raises(DefinitionError) as caught:
         read_definition("a", "command=['a']\nenvironment={A=['secret']}", "/d")
 
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("file", ["A.toml", ".toml", "a b.toml", "a/b.toml", "é.toml", "-a.toml"])

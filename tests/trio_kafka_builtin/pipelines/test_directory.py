@@ -18,8 +18,8 @@ async def test_each_visible_toml_file_of_the_directory_is_a_pipeline(
 
     result, refused = await read_directory(world.directory(DIRECTORY))
 
-    assert [one.name for one in result] == ["a", "b"]
-    assert [one.directory for one in result] == [DIRECTORY] * 2
+    assert [definition.name for definition in result] == ["a", "b"]
+    assert [definition.directory for definition in result] == [DIRECTORY] * 2
     assert refused == []
 
 
@@ -40,12 +40,12 @@ async def test_invalid_files_are_reported_and_valid_files_still_read(
 
     result, refused = await read_directory(world.directory(DIRECTORY))
 
-    assert [one.name for one in result] == ["a"]
-    told = {one.file: one.error for one in refused}
-    assert set(told) == {*files, "folder.toml"} - {"a.toml"}
-    assert told["big.toml"] == f"{LARGEST + 1} bytes, want at most {LARGEST}"
-    assert told["latin.toml"] == "not UTF-8"
-    assert told["empty.toml"].startswith("command is not set")
+    assert [definition.name for definition in result] == ["a"]
+    errors = {refusal.file: refusal.error for refusal in refused}
+    assert set(errors) == {*files, "folder.toml"} - {"a.toml"}
+    assert errors["big.toml"] == f"{LARGEST + 1} bytes, want at most {LARGEST}"
+    assert errors["latin.toml"] == "not UTF-8"
+    assert errors["empty.toml"].startswith("command is not set")
 
 
 async def test_the_number_of_pipelines_is_bounded(autojump_clock: MockClock) -> None:

@@ -11,7 +11,7 @@ from trio_kafka.world.simulated.world import SimulatedWorld
 from trio_kafka_builtin.pipelines.log_file import LogFile
 
 
-def made(world: SimulatedWorld, most: int = 100) -> LogFile:
+def new_log_file(world: SimulatedWorld, most: int = 100) -> LogFile:
     return LogFile(
         world.directory("/logs", create=True), "p", most_bytes=most, logger=get_logger("test")
     )
@@ -29,7 +29,7 @@ async def test_a_full_log_file_is_rotated_and_one_old_file_is_kept(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
-    log = made(world)
+    log = new_log_file(world)
     for number in range(10):
         await log.write(bytes([65 + number]) * 40)
     log.close()
@@ -43,7 +43,7 @@ async def test_a_large_write_does_not_exceed_the_size_bound_of_a_log_file(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
-    log = made(world)
+    log = new_log_file(world)
     await log.write(b"x" * 1050)
     log.close()
 
@@ -54,7 +54,7 @@ async def test_a_large_write_does_not_exceed_the_size_bound_of_a_log_file(
 async def test_a_restart_appends_to_the_same_log_file(autojump_clock: MockClock) -> None:
     world = simulated_world()
     for word in (b"one ", b"two ", b"x" * 95):
-        log = made(world)
+        log = new_log_file(world)
         await log.write(word)
         log.close()
         log.close()
@@ -67,7 +67,7 @@ async def test_a_disk_error_disables_the_log_file_and_is_logged_once(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     world = simulated_world()
-    log = made(world)
+    log = new_log_file(world)
     await log.write(b"one")
 
     def full(machine: str, call: str, target: str) -> Any:

@@ -19,8 +19,8 @@ async def fail(process: SimulatedProcess) -> int:
     return 1
 
 
-async def shown(it: Pipelines, asked: str = "") -> Element:
-    return await Ui(it.served).page(f"/admin/pipelines{asked}")
+async def shown(pipelines: Pipelines, query: str = "") -> Element:
+    return await Ui(pipelines.served).page(f"/admin/pipelines{query}")
 
 
 async def test_the_page_shows_pipelines_queries_errors_and_output_lines(
@@ -34,12 +34,12 @@ async def test_the_page_shows_pipelines_queries_errors_and_output_lines(
         await trio.sleep_forever()
         return 0
 
-    async with running_pipelines({"run": run, "fail": fail}, FILES) as it:
-        await it.until("good", "running")
-        await it.until("fails", "paused")
-        await it.post(running[0], progress(name="<i>counts"))
+    async with running_pipelines({"run": run, "fail": fail}, FILES) as pipelines:
+        await pipelines.until("good", "running")
+        await pipelines.until("fails", "paused")
+        await pipelines.post(running[0], progress(name="<i>counts"))
         await trio.sleep(2)
-        page = await shown(it)
+        page = await shown(pipelines)
         rows = {row["pipeline"]: row for row in table_of(page, "pipelines")}
         assert set(rows) == {"good", "fails"}
         assert rows["good"]["state"] == "running"
@@ -50,29 +50,29 @@ async def test_the_page_shows_pipelines_queries_errors_and_output_lines(
         assert (query["lag"], query["offsets"]) == ("101", "orders-0: 40orders-1: 25")
         assert (query["in rows/s"], query["posted s ago"]) == ("10.5", "2.0")
         assert "addBatch 80" in query["phases, ms"]
-        wrong = page.one("ul", class_="bad").text
+        wrong = page.find("ul", class_="bad").text
         assert "wrong.toml: unknown key 'comand': did you mean command?" in wrong
-        lines = page.one("details", id="lines-fails")
+        lines = page.find("details", id="lines-fails")
         assert "open" in lines.attributes
-        assert "Traceback <script> at line\\x1b[31m" in lines.one("pre").text
-        assert "open" not in page.one("details", id="lines-good").attributes
-        assert "hello" in page.one("details", id="lines-good").one("pre").text
-        assert "Pipelines" in [a.text for a in page.one("nav").all("a")]
+        assert "Traceback <script> at line\\x1b[31m" in lines.find("pre").text
+        assert "open" not in page.find("details", id="lines-good").attributes
+        assert "hello" in page.find("details", id="lines-good").find("pre").text
+        assert "Pipelines" in [a.text for a in page.find("nav").all("a")]
 
 
 async def test_the_api_filters_by_pipeline_name_and_number_of_lines(
     autojump_clock: MockClock,
 ) -> None:
-    async with running_pipelines({"fail": fail}, FILES) as it:
-        await it.until("fails", "paused")
-        result = await it.page("?name=fails&lines=1")
+    async with running_pipelines({"fail": fail}, FILES) as pipelines:
+        await pipelines.until("fails", "paused")
+        result = await pipelines.page("?name=fails&lines=1")
         [row] = result["pipelines"]
         assert row["lines"] == ["[trio-kafka] ended with status 1"]
-        assert (await it.ask("GET", "/admin/api/pipelines?lines=0")).status == 400
+        assert (await pipelines.ask("GET", "/admin/api/pipelines?lines=0")).status == 400
 
 
 async def test_the_page_without_pipelines_says_how_to_add_a_pipeline(
     autojump_clock: MockClock,
 ) -> None:
-    async with running_pipelines({}, {}) as it:
-        assert "put a TOML file into" in (await shown(it)).one("main").text
+    async with running_pipelines({}, {}) as pipelines:
+        assert "put a TOML file into" in (await shown(pipelines)).find("main").text

@@ -51,22 +51,22 @@ async def test_a_child_process_gets_the_broker_address_and_its_own_token(
         return await last(process)
 
     text = 'command = ["run", "x"]\nenvironment = {WORD = "w"}\ndirectory = "/jobs"'
-    async with running_pipelines({"run": program}, {"a.toml": text, "b.toml": text}) as it:
-        await it.until("b", "running")
-        await it.until("a", "running")
-        one = seen[0]
-        assert one.command == ("run", "x")
-        assert one.directory == "/jobs"
-        assert one.environment["WORD"] == "w"
-        assert {one.environment["TRIO_KAFKA_PIPELINE"], "a"} <= {"a", "b"}
-        endpoint = it.served.broker.endpoint
-        assert one.environment["TRIO_KAFKA_BOOTSTRAP"] == f"127.0.0.1:{endpoint.port}"
-        assert one.environment["TRIO_KAFKA_PIPELINE_URL"].startswith("http://127.0.0.1:")
+    async with running_pipelines({"run": program}, {"a.toml": text, "b.toml": text}) as pipelines:
+        await pipelines.until("b", "running")
+        await pipelines.until("a", "running")
+        child = seen[0]
+        assert child.command == ("run", "x")
+        assert child.directory == "/jobs"
+        assert child.environment["WORD"] == "w"
+        assert {child.environment["TRIO_KAFKA_PIPELINE"], "a"} <= {"a", "b"}
+        endpoint = pipelines.served.broker.endpoint
+        assert child.environment["TRIO_KAFKA_BOOTSTRAP"] == f"127.0.0.1:{endpoint.port}"
+        assert child.environment["TRIO_KAFKA_PIPELINE_URL"].startswith("http://127.0.0.1:")
         tokens = {process.environment["TRIO_KAFKA_PIPELINE_TOKEN"] for process in seen}
         assert {len(token) for token in tokens} == {64}
         assert len(tokens) == 2
-        figures = [node.figures() for _, node in it.served.broker.node.walk()]
-        shown = f"{await it.page()}{figures}"
+        figures = [node.figures() for _, node in pipelines.served.broker.node.walk()]
+        shown = f"{await pipelines.page()}{figures}"
         assert not [token for token in tokens if token in shown]
 
 
@@ -76,8 +76,8 @@ async def test_a_successful_command_is_finished_and_not_restarted(
     starts = list[float]()
     async with running_pipelines(
         {"run": ending(0, starts=starts)}, {"a.toml": 'command = ["run"]'}
-    ) as it:
-        row = await it.until("a", "finished")
+    ) as pipelines:
+        row = await pipelines.until("a", "finished")
         await trio.sleep(1000)
 
     assert (row["status"], row["error"], row["restarts"], row["pid"]) == (0, "", 0, None)
@@ -90,13 +90,13 @@ async def test_a_failing_command_is_restarted_after_growing_pauses(
 ) -> None:
     starts = list[float]()
     text = 'command = ["run"]\npause_s = 1\nlongest_pause_s = 5'
-    async with running_pipelines({"run": ending(3, 0.5, starts)}, {"a.toml": text}) as it:
-        row = await it.until("a", "paused")
+    async with running_pipelines({"run": ending(3, 0.5, starts)}, {"a.toml": text}) as pipelines:
+        row = await pipelines.until("a", "paused")
         assert (row["status"], row["error"]) == (3, "ended with status 3")
         assert row["next_start"] == pytest.approx(row["since"] + 1)
         await trio.sleep(30)
-        assert it.served.broker.counters.total("pipeline_restarts") == len(starts) - 1
-        assert (await it.row("a"))["restarts"] == len(starts) - 1
+        assert pipelines.served.broker.counters.total("pipeline_restarts") == len(starts) - 1
+        assert (await pipelines.row("a"))["restarts"] == len(starts) - 1
 
     pauses = [later - earlier - 0.5 for earlier, later in pairwise(starts)]
     assert pauses[:5] == pytest.approx([1, 2, 4, 5, 5], abs=0.01)
@@ -127,8 +127,8 @@ async def test_the_restart_policy_decides_the_state_after_the_command_ends(
     autojump_clock: MockClock, restart: str, status: int, state: str
 ) -> None:
     text = f'command = ["run"]\nrestart = "{restart}"'
-    async with running_pipelines({"run": ending(status)}, {"a.toml": text}) as it:
-        await it.until("a", state)
+    async with running_pipelines({"run": ending(status)}, {"a.toml": text}) as pipelines:
+        await pipelines.until("a", state)
 
 
 async def test_the_error_of_a_killed_command_names_the_signal(autojump_clock: MockClock) -> None:
@@ -138,15 +138,15 @@ async def test_the_error_of_a_killed_command_names_the_signal(autojump_clock: Mo
         return 0
 
     text = 'command = ["run"]\nrestart = "never"'
-    async with running_pipelines({"run": program}, {"a.toml": text}) as it:
-        assert (await it.until("a", "failed"))["error"] == "ended by signal 9"
+    async with running_pipelines({"run": program}, {"a.toml": text}) as pipelines:
+        assert (await pipelines.until("a", "failed"))["error"] == "ended by signal 9"
 
 
 async def test_a_command_that_does_not_exist_is_reported_and_retried(
     autojump_clock: MockClock,
 ) -> None:
-    async with running_pipelines({}, {"a.toml": 'command = ["nothing"]'}) as it:
-        row = await it.until("a", "paused")
+    async with running_pipelines({}, {"a.toml": 'command = ["nothing"]'}) as pipelines:
+        row = await pipelines.until("a", "paused")
         assert row["status"] == 127
         assert "cannot run nothing: No such file or directory" in row["lines"]
 
@@ -154,40 +154,40 @@ async def test_a_command_that_does_not_exist_is_reported_and_retried(
 async def test_a_process_that_cannot_be_created_is_reported_and_retried(
     autojump_clock: MockClock,
 ) -> None:
-    async with running_pipelines({"run": last}, {"a.toml": 'command = ["run"]'}) as it:
-        await it.until("a", "running")
+    async with running_pipelines({"run": last}, {"a.toml": 'command = ["run"]'}) as pipelines:
+        await pipelines.until("a", "running")
 
         def fault(machine: str, call: str, target: str) -> OSError | None:
             return OSError(11, "no more processes") if call == "start_child" else None
 
-        it.world.universe.fault = fault
-        next(iter(it.world.children)).die(-9)
-        await it.until("a", "paused")
+        pipelines.world.universe.fault = fault
+        next(iter(pipelines.world.children)).die(-9)
+        await pipelines.until("a", "paused")
         await trio.sleep(1.5)
-        row = await it.row("a")
+        row = await pipelines.row("a")
         assert "not started: [Errno 11] no more processes" in row["error"]
-        it.world.universe.fault = lambda machine, call, target: None
-        await it.until("a", "running")
+        pipelines.world.universe.fault = lambda machine, call, target: None
+        await pipelines.until("a", "running")
 
 
 async def test_a_disabled_pipeline_does_not_run(autojump_clock: MockClock) -> None:
     text = 'command = ["run"]\nenabled = false'
-    async with running_pipelines({"run": last}, {"a.toml": text}) as it:
-        await it.until("a", "disabled")
-        assert not it.world.children
+    async with running_pipelines({"run": last}, {"a.toml": text}) as pipelines:
+        await pipelines.until("a", "disabled")
+        assert not pipelines.world.children
 
 
 async def test_stopping_the_broker_lets_a_child_process_end_orderly(
     autojump_clock: MockClock,
 ) -> None:
-    async with running_pipelines({"run": last}, {"a.toml": 'command = ["run"]'}) as it:
-        await it.until("a", "running")
-        [child] = it.world.children
-        hosted = it.hosted
+    async with running_pipelines({"run": last}, {"a.toml": 'command = ["run"]'}) as pipelines:
+        await pipelines.until("a", "running")
+        [child] = pipelines.world.children
+        hosted = pipelines.hosted
 
     assert child.status == 0
     assert hosted.state.value == "stopped"
-    file = it.world.directory("/etc/pipelines/logs").open("a.log")
+    file = pipelines.world.directory("/etc/pipelines/logs").open("a.log")
     content = bytearray(file.size)
     await file.read(0, content)
     file.close()
@@ -198,9 +198,9 @@ async def test_a_child_that_ignores_its_signal_is_killed_after_its_grace(
     autojump_clock: MockClock,
 ) -> None:
     text = 'command = ["run"]\ngrace_s = 2'
-    async with running_pipelines({"run": stubborn}, {"a.toml": text}) as it:
-        await it.until("a", "running")
-        [child] = it.world.children
+    async with running_pipelines({"run": stubborn}, {"a.toml": text}) as pipelines:
+        await pipelines.until("a", "running")
+        [child] = pipelines.world.children
         began = trio.current_time()
 
     assert child.status == -9
@@ -211,9 +211,9 @@ async def test_the_grace_period_of_a_child_ends_with_the_stop_of_the_broker(
     autojump_clock: MockClock,
 ) -> None:
     text = 'command = ["run"]\ngrace_s = 1000'
-    async with running_pipelines({"run": stubborn}, {"a.toml": text}) as it:
-        await it.until("a", "running")
-        [child] = it.world.children
+    async with running_pipelines({"run": stubborn}, {"a.toml": text}) as pipelines:
+        await pipelines.until("a", "running")
+        [child] = pipelines.world.children
         began = trio.current_time()
 
     assert child.status == -9
@@ -222,8 +222,8 @@ async def test_the_grace_period_of_a_child_ends_with_the_stop_of_the_broker(
 
 async def test_stopping_during_a_restart_pause_takes_no_time(autojump_clock: MockClock) -> None:
     text = 'command = ["run"]\npause_s = 1000\nlongest_pause_s = 1000'
-    async with running_pipelines({"run": ending(1)}, {"a.toml": text}) as it:
-        await it.until("a", "paused")
+    async with running_pipelines({"run": ending(1)}, {"a.toml": text}) as pipelines:
+        await pipelines.until("a", "paused")
         began = trio.current_time()
 
     assert trio.current_time() - began < 1
@@ -242,16 +242,16 @@ async def test_the_output_of_an_endlessly_printing_child_is_throttled_and_bounde
 
     async with running_pipelines(
         {"run": chatty}, {"a.toml": 'command = ["run"]'}, log_lines="50", log_bytes="100000"
-    ) as it:
-        await it.until("a", "running")
+    ) as pipelines:
+        await pipelines.until("a", "running")
         before = written
         await trio.sleep(1)
         assert written - before < 1.2 * MOST_BYTES_PER_S
-        row = (await it.page("?lines=1000"))["pipelines"][0]
+        row = (await pipelines.page("?lines=1000"))["pipelines"][0]
         assert len(row["lines"]) <= 51
-        assert it.node("pipeline a").figures()["lines"] > 5000
+        assert pipelines.node("pipeline a").figures()["lines"] > 5000
 
-    logs = it.world.directory("/etc/pipelines/logs")
+    logs = pipelines.world.directory("/etc/pipelines/logs")
     for name in ("a.log", "a.log.1"):
         file = logs.open(name)
         assert file.size <= 100_000
@@ -261,10 +261,10 @@ async def test_the_output_of_an_endlessly_printing_child_is_throttled_and_bounde
 async def test_a_failed_plugin_generation_kills_its_child_processes(
     autojump_clock: MockClock,
 ) -> None:
-    async with running_pipelines({"run": stubborn}, {"a.toml": 'command = ["run"]'}) as it:
-        await it.until("a", "running")
-        [child] = it.world.children
-        it.hosted.current.fail("enough")
+    async with running_pipelines({"run": stubborn}, {"a.toml": 'command = ["run"]'}) as pipelines:
+        await pipelines.until("a", "running")
+        [child] = pipelines.world.children
+        pipelines.hosted.current.fail("enough")
         await trio.sleep(12)
         assert child.status == -9
-        assert not it.world.children
+        assert not pipelines.world.children

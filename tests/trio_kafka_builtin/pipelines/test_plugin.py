@@ -75,12 +75,12 @@ async def test_a_reload_ends_all_child_processes_before_new_child_processes_star
         running.discard(id(process))
         return 0
 
-    async with running_pipelines({"run": run}, {"a.toml": 'command = ["run"]'}) as it:
-        await it.until("a", "running")
-        await it.served.broker.plugins.reload("pipelines")
-        await it.until("a", "running")
-        assert (await it.row("a"))["restarts"] == 0
-        assert it.hosted.generation == 2
+    async with running_pipelines({"run": run}, {"a.toml": 'command = ["run"]'}) as running_broker:
+        await running_broker.until("a", "running")
+        await running_broker.served.broker.plugins.reload("pipelines")
+        await running_broker.until("a", "running")
+        assert (await running_broker.row("a"))["restarts"] == 0
+        assert running_broker.hosted.generation == 2
 
     assert most == 1
 

@@ -129,10 +129,10 @@ def test_an_invalid_progress_post_is_refused_and_changes_nothing(posted: Any, wh
     queries = taken(progress())
     before = [query.shown() for query in queries]
 
-    with pytest.raises(ProgressError) as told:
+    with pytest.raises(ProgressError) as caught:
         queries.take(posted, 9.0)
 
-    assert why in str(told.value)
+    assert why in str(caught.value)
     assert [query.shown() for query in queries] == before
     assert queries.posts == 1
 
@@ -191,4 +191,4 @@ def test_any_value_in_any_progress_field_is_accepted_or_refused(
     except ProgressError:
         assert len(queries) == 0
     else:
-        json.dumps([one.shown() for one in queries], allow_nan=False)
+        json.dumps([entry.shown() for entry in queries], allow_nan=False)

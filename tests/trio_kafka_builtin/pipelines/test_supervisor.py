@@ -31,12 +31,12 @@ async def test_child_processes_run_while_the_broker_serves_and_end_as_its_stop_b
         return 0
 
     def states() -> tuple[str, str]:
-        return it.served.broker.parts.lifecycle.state, it.hosted.state.value
+        return pipelines.served.broker.parts.lifecycle.state, pipelines.hosted.state.value
 
     files = {"a.toml": 'command = ["look"]'}
-    async with running_pipelines({"look": look}, files, world) as it:
+    async with running_pipelines({"look": look}, files, world) as pipelines:
         entered.set()
-        await it.until("a", "running")
+        await pipelines.until("a", "running")
 
     assert seen == [("running", "ready"), ("shutting down", "ready")]
 
@@ -44,13 +44,13 @@ async def test_child_processes_run_while_the_broker_serves_and_end_as_its_stop_b
 async def test_each_pipeline_is_a_task_and_a_node_while_the_plugin_runs(
     autojump_clock: MockClock,
 ) -> None:
-    async with running_pipelines({"wait": wait}, {"a.toml": 'command = ["wait"]'}) as it:
-        await it.until("a", "running")
-        figures = it.node("pipeline a").figures()
+    async with running_pipelines({"wait": wait}, {"a.toml": 'command = ["wait"]'}) as pipelines:
+        await pipelines.until("a", "running")
+        figures = pipelines.node("pipeline a").figures()
         assert (figures["state"], figures["restarts"], figures["lag"]) == ("running", 0, None)
-        assert "pipeline a" in it.hosted.current.tasks
-        assert it.node("posts").kind == "channel"
-        broker = it.served.broker
+        assert "pipeline a" in pipelines.hosted.current.tasks
+        assert pipelines.node("posts").kind == "channel"
+        broker = pipelines.served.broker
     assert [node.name for _, node in broker.node.walk() if node.name == "pipeline a"] == []
 
 
@@ -62,11 +62,11 @@ async def test_the_end_of_one_pipeline_does_not_affect_the_others(
         return 0
 
     files = {"a.toml": 'command = ["end"]', "b.toml": 'command = ["wait"]'}
-    async with running_pipelines({"end": end, "wait": wait}, files) as it:
-        await it.until("a", "finished")
+    async with running_pipelines({"end": end, "wait": wait}, files) as pipelines:
+        await pipelines.until("a", "finished")
         await trio.sleep(100)
-        assert (await it.row("b"))["state"] == "running"
-        assert it.hosted.state.value == "ready"
+        assert (await pipelines.row("b"))["state"] == "running"
+        assert pipelines.hosted.state.value == "ready"
 
 
 async def test_pipelines_run_when_their_log_files_cannot_be_created(
@@ -74,8 +74,8 @@ async def test_pipelines_run_when_their_log_files_cannot_be_created(
 ) -> None:
     async with running_pipelines(
         {"wait": wait}, {"a.toml": 'command = ["wait"]'}, log_directory="/etc/pipelines/a.toml/x"
-    ) as it:
-        await it.until("a", "running")
+    ) as pipelines:
+        await pipelines.until("a", "running")
 
     assert "pipeline log files disabled" in caplog.messages
 

@@ -43,10 +43,10 @@ async def test_http_errors_have_a_status_and_the_kafka_error_name(
 ) -> None:
     async with gateway() as rest:
         await rest.served.create_topic("t")
-        told = await rest.json(method, target, status=status)
+        answer = await rest.json(method, target, status=status)
 
-    assert told["error_code"] == status
-    assert told.get("kafka_error") == error
+    assert answer["error_code"] == status
+    assert answer.get("kafka_error") == error
 
 
 @pytest.mark.parametrize(
@@ -186,12 +186,12 @@ async def test_requests_above_the_limit_get_status_503_with_retry_after(
             refused = await rest.ask("GET", "/v1/topics")
             nodes = (node for _, node in rest.served.broker.node.walk())
             [queue] = [node for node in nodes if node.name == "rest-requests"]
-            told = queue.figures()
+            figures = queue.figures()
         served = await rest.ask("GET", "/v1/topics")
         later = queue.figures()
 
     assert (later["depth"], later["items"]) == (0, 2)
-    assert told == {"depth": 1, "bound": 1, "high_water": 1, "items": 0}
+    assert figures == {"depth": 1, "bound": 1, "high_water": 1, "items": 0}
     assert refused.status == 503
     assert refused.headers["retry-after"] == "1"
     assert served.status == 200
@@ -264,9 +264,9 @@ async def test_http_requests_above_a_quota_are_throttled(autojump_clock: MockClo
         took = []
         for limits in ({}, {"producer_byte_rate": 100.0}, {"consumer_byte_rate": 100.0}):
             quotas.set(("", "shop"), limits)
-            for what in ("write", "read"):
+            for operation in ("write", "read"):
                 began = trio.current_time()
-                if what == "write":
+                if operation == "write":
                     await rest.produce("t", {"value": "x" * 2000})
                 else:
                     await rest.consume("t", "max_bytes=4000")

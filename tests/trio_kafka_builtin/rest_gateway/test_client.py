@@ -48,7 +48,7 @@ async def test_the_principal_of_the_http_request_is_used_unless_the_setting_give
         parts.authorizer = ALLOW_ALL
 
     assert rule.principals == {(expected, "127.0.0.1")}
-    assert rule.asked == {
+    assert rule.decisions == {
         (Operation.DESCRIBE, ResourceType.TOPIC),
         (Operation.WRITE, ResourceType.TOPIC),
     }

@@ -173,10 +173,10 @@ async def test_answers_end_early_when_those_under_way_take_too_much_memory(
         await rest.produce("t", *({"value": n} for n in range(20)))
         offsets, next_offset = [], 0
         while next_offset < 20:
-            found = await rest.consume("t", f"offset={next_offset}")
-            assert 0 < len(found["records"]) < 6
-            offsets += [one["offset"] for one in found["records"]]
-            next_offset = found["next_offset"]
+            answer = await rest.consume("t", f"offset={next_offset}")
+            assert 0 < len(answer["records"]) < 6
+            offsets += [record["offset"] for record in answer["records"]]
+            next_offset = answer["next_offset"]
 
     assert offsets == list(range(20))
 
@@ -188,9 +188,9 @@ async def test_headers_without_end_are_counted_and_not_shown(autojump_clock: Moc
         for headers in (few, many):
             data = encode_batch([Record(0, 0, None, b"1", tuple(headers))], codec=Codec.ZSTD)
             await produce(rest.served, "t", data)
-        found = await rest.consume("t")
+        answer = await rest.consume("t")
 
-    shown, hidden = found["records"]
+    shown, hidden = answer["records"]
     assert len(shown["headers"]) == 1000
     assert "headers_error" not in shown
     assert hidden["headers"] == []

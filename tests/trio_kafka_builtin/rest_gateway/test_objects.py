@@ -7,12 +7,12 @@ import pytest
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka_builtin.rest_gateway.objects import check_object
 
-KNOWN = ("key", "value")
+NAMES = ("key", "value")
 
 
 def test_object_with_some_of_the_known_names_is_accepted() -> None:
-    check_object({}, KNOWN, "here")
-    check_object({"key": 1, "value": None}, KNOWN, "here")
+    check_object({}, NAMES, "here")
+    check_object({"key": 1, "value": None}, NAMES, "here")
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,6 @@ def test_object_with_some_of_the_known_names_is_accepted() -> None:
 )
 def test_unknown_name_is_refused_with_a_suggestion(document: Any, error: str) -> None:
     with pytest.raises(KafkaError) as refused:
-        check_object(document, KNOWN, "here")
+        check_object(document, NAMES, "here")
 
     assert (refused.value.code, refused.value.message) == (ErrorCode.INVALID_REQUEST, error)

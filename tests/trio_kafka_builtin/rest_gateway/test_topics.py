@@ -13,19 +13,19 @@ async def test_a_topic_can_be_created_described_listed_and_deleted_over_http(
 ) -> None:
     async with gateway() as rest:
         expected = {"name": "a", "partitions": 2, "configs": {"retention.ms": "5"}}
-        made = await rest.json("POST", "/v1/topics", expected, 201)
+        topic = await rest.json("POST", "/v1/topics", expected, 201)
         again = await rest.json("POST", "/v1/topics", expected, 409)
         described = await rest.json("GET", "/v1/topics/a")
         listed = await rest.json("GET", "/v1/topics")
         removed = await rest.ask("DELETE", "/v1/topics/a")
-        left = await rest.json("GET", "/v1/topics")
+        listed_after = await rest.json("GET", "/v1/topics")
 
-    assert (made["partitions"], made["replication_factor"]) == (2, 1)
+    assert (topic["partitions"], topic["replication_factor"]) == (2, 1)
     assert again["kafka_error"] == "TOPIC_ALREADY_EXISTS"
-    assert described["id"] == made["id"]
+    assert described["id"] == topic["id"]
     assert described["partitions"][1] == {"partition": 1, "leader": 1, "replicas": [1], "isr": [1]}
     assert listed == {"topics": ["a"], "next": None}
-    assert (removed.status, removed.body, left["topics"]) == (204, b"", [])
+    assert (removed.status, removed.body, listed_after["topics"]) == (204, b"", [])
 
 
 async def test_all_partitions_of_a_large_topic_are_described(autojump_clock: MockClock) -> None:

@@ -6,17 +6,17 @@ from trio_kafka.cli import CommandFailedError
 from trio_kafka_spark.cli.inputs import FROM_BROKER, FROM_LOG, Input, Reading, pairs
 
 
-def told(reading: Reading):
+def kind_and_options(reading: Reading):
     return reading.kind, dict(reading.options)
 
 
 def test_records_are_read_from_log_directories_or_from_a_broker():
-    assert told(Input(path="/a", topic=["t", "u"]).records(includeHeaders="true")) == (
+    assert kind_and_options(Input(path="/a", topic=["t", "u"]).records(includeHeaders="true")) == (
         FROM_LOG,
         {"path": "/a", "subscribe": "t,u", "includeHeaders": "true"},
     )
     broker = Input(bootstrap="h:1", pattern="a.*", starting_offsets="earliest")
-    assert told(broker.records()) == (
+    assert kind_and_options(broker.records()) == (
         FROM_BROKER,
         {
             "kafka.bootstrap.servers": "h:1",
@@ -34,9 +34,9 @@ def test_without_path_and_bootstrap_the_broker_of_the_environment_is_read(monkey
 
 
 def test_reader_options_override_other_arguments():
-    given = Input(path="/a", topic=["t"], option=["mode=permissive", "subscribe=u"])
+    source = Input(path="/a", topic=["t"], option=["mode=permissive", "subscribe=u"])
 
-    assert given.view("batches").options == {
+    assert source.view("batches").options == {
         "path": "/a",
         "view": "batches",
         "subscribe": "u",
@@ -45,7 +45,7 @@ def test_reader_options_override_other_arguments():
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("source", "said"),
     [
         (Input(path="/a", bootstrap="h:1"), "found --path and --bootstrap; give one"),
         (Input(path="/a", topic=["t"], pattern="u"), "found --topic and --pattern; give one"),
@@ -56,9 +56,9 @@ def test_reader_options_override_other_arguments():
         (Input(bootstrap="h:1"), "subscribe"),
     ],
 )
-def test_invalid_or_contradictory_input_arguments_are_refused(given, said):
+def test_invalid_or_contradictory_input_arguments_are_refused(source, said):
     with pytest.raises(CommandFailedError, match=said):
-        given.records()
+        source.records()
 
 
 def test_views_other_than_records_need_log_directories():

@@ -21,9 +21,9 @@ def test_repartition_keeps_records_of_a_key_in_one_partition_and_in_order(
     result = rows(shared_broker.data, subscribe="repartitioned")
     places: dict[bytes, set[int]] = {}
     order: dict[bytes, list[int]] = {}
-    for one in result:
-        places.setdefault(one["key"], set()).add(one["partition"])
-        order.setdefault(one["key"], []).append(int(one["value"].rstrip(b".")))
+    for row in result:
+        places.setdefault(row["key"], set()).add(row["partition"])
+        order.setdefault(row["key"], []).append(int(row["value"].rstrip(b".")))
     assert all(len(place) == 1 for place in places.values())
     assert len(set.union(*places.values())) > 1
     assert all(values == sorted(values) for values in order.values())

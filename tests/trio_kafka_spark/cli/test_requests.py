@@ -12,8 +12,8 @@ from trio_kafka.records.batch import Record, encode_batch
 
 @pytest.mark.spark
 def test_requests_are_shown_grouped_by_the_chosen_columns(spark, tmp_path, capsys):
-    given = [line("FETCH", client) for client in "aab"]
-    records = [Record(value=text.encode(), timestamp=1) for text in given]
+    texts = [line("FETCH", client) for client in "aab"]
+    records = [Record(value=text.encode(), timestamp=1) for text in texts]
     segment(partition(tmp_path, 0, "log-of-requests"), [encode_batch(records)])
 
     status = run(

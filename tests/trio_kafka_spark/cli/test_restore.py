@@ -10,9 +10,9 @@ from tests.trio_kafka_spark.log.kit import batch, partition, rows, segment
 pytestmark = pytest.mark.spark
 
 
-def content(found):
+def content(stored_rows):
     columns = ("partition", "offset", "key", "value", "timestamp", "headers")
-    return sorted(tuple(str(one[column]) for column in columns) for one in found)
+    return sorted(tuple(str(row[column]) for column in columns) for row in stored_rows)
 
 
 def test_restored_records_equal_the_records_of_the_log_directory(
@@ -35,8 +35,8 @@ def test_a_parquet_table_is_restored_and_path_with_parquet_is_refused(
     spark, shared_broker, tmp_path, capsys
 ):
     create(shared_broker, "restored-table", 1)
-    given = [record(n, value=b"%d" % n, topic="restored-table") for n in range(5)]
-    records(spark, *given).write.parquet(str(tmp_path / "table"))
+    entries = [record(n, value=b"%d" % n, topic="restored-table") for n in range(5)]
+    records(spark, *entries).write.parquet(str(tmp_path / "table"))
     address = ("--to-bootstrap", shared_broker.bootstrap)
 
     assert run("restore", "--parquet", tmp_path / "table", *address) == 0

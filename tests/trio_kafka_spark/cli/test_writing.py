@@ -13,8 +13,8 @@ from trio_kafka_spark.jobs.restore import restore
 
 def create(broker, topic, partitions):
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-    made = admin.create_topics([NewTopic(topic, partitions)])
-    made[topic].result(30)
+    futures = admin.create_topics([NewTopic(topic, partitions)])
+    futures[topic].result(30)
 
 
 def test_an_output_topic_that_does_not_exist_is_refused(shared_broker):
@@ -64,6 +64,6 @@ def test_the_number_of_written_records_is_printed_as_text_or_json(
 def test_a_write_returns_the_number_of_its_records(spark, shared_broker):
     create(shared_broker, "writing-counted", 1)
     output = Output(to_bootstrap=shared_broker.bootstrap)
-    given = [record(n, topic="writing-counted") for n in range(7)]
+    entries = [record(n, topic="writing-counted") for n in range(7)]
 
-    assert output.write(restore(records(spark, *given))) == 7
+    assert output.write(restore(records(spark, *entries))) == 7

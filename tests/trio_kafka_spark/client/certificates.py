@@ -11,14 +11,14 @@ from trio_kafka.security.tls import development
 class Identity:
     """A key with its certificate."""
 
-    made: development.Identity
+    identity: development.Identity
 
     @property
     def pem(self) -> str:
-        return self.made.pem
+        return self.identity.pem
 
     def key_pem(self, password: str | None = None) -> str:
-        return self.made.key_pem(password)
+        return self.identity.key_pem(password)
 
     def write_pem(self, path: Path, password: str | None = None) -> Path:
         path.write_text(self.key_pem(password) + self.pem)
@@ -26,7 +26,7 @@ class Identity:
 
     def write_p12(self, path: Path, password: str, *, with_key: bool = True) -> Path:
         """A PKCS12 key store, or a trust store."""
-        store = self.made.key_store if with_key else self.made.trust_store
+        store = self.identity.key_store if with_key else self.identity.trust_store
         path.write_bytes(store(password))
         return path
 
@@ -37,4 +37,4 @@ def authority(name: str = "authority") -> Identity:
 
 def issued(by: Identity, name: str, *, names: tuple[str, ...] = ("127.0.0.1",)) -> Identity:
     """A certificate for hosts, or for a client where there are none."""
-    return Identity(by.made.issue(now(), name, hosts=names))
+    return Identity(by.identity.issue(now(), name, hosts=names))

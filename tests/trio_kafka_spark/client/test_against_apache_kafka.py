@@ -80,7 +80,9 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
         controller = unused_port()
         all_ports = ports | {"CONTROLLER": controller, "PLAINTEXT": port}
         ports["PLAINTEXT"] = port
-        listeners = [f"{name}://{LOOPBACK}:{one}" for name, one in all_ports.items()]
+        listeners = [
+            f"{name}://{LOOPBACK}:{listener_port}" for name, listener_port in all_ports.items()
+        ]
         advertised = ",".join(
             listener for listener in listeners if not listener.startswith("CONTROLLER")
         )
@@ -184,11 +186,11 @@ def read(options: dict[str, str], tp: TopicPartition = TP) -> int:
     """Records of a whole partition."""
     settings = ClientSettings.from_options(options)
     with Cluster(settings) as cluster:
-        start, stop = (cluster.offsets({tp: one})[tp] for one in (EARLIEST, LATEST))
+        start, stop = (cluster.offsets({tp: position})[tp] for position in (EARLIEST, LATEST))
         return sum(
             header.count
-            for found in fetch(settings, tp, start=start, stop=stop, cluster=cluster)
-            for _, header in iterate_headers(found.buffer)
+            for chunk in fetch(settings, tp, start=start, stop=stop, cluster=cluster)
+            for _, header in iterate_headers(chunk.buffer)
             if not header.is_control
         )
 

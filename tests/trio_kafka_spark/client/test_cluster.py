@@ -243,4 +243,6 @@ def test_creating_a_topic_waits_until_each_partition_has_a_leader() -> None:
         with Cluster(quick(broker.endpoint)) as cluster:
             assert cluster.topics(["t"], create=True) == {"t": [0]}
 
-        assert all(one.allow_auto_topic_creation for one in broker.requests(MetadataRequest))
+        assert all(
+            request.allow_auto_topic_creation for request in broker.requests(MetadataRequest)
+        )

@@ -68,13 +68,15 @@ def log(request: FetchRequest, *, stop: int = STOP, per_answer: int = 20) -> Fet
     )
 
 
-def values(found: Iterator[Fetched] | list[Fetched], start: int = 0, stop: int = STOP) -> list[str]:
+def values(
+    chunks: Iterator[Fetched] | list[Fetched], start: int = 0, stop: int = STOP
+) -> list[str]:
     """Values of the records within a range."""
     return [
         (record.value or b"").decode()
-        for one in found
-        for at, header in iterate_headers(one.buffer)
-        for record in read_records(one.buffer, at, header)
+        for chunk in chunks
+        for at, header in iterate_headers(chunk.buffer)
+        for record in read_records(chunk.buffer, at, header)
         if start <= record.offset < stop
     ]
 
@@ -96,8 +98,8 @@ def seeded(bootstrap: str, topic: str, count: int, **more: Any) -> TopicPartitio
     return TopicPartition(topic, 0)
 
 
-def stripped(found: list[str]) -> list[str]:
-    return [one.rstrip("\0") for one in found]
+def stripped(texts: list[str]) -> list[str]:
+    return [text.rstrip("\0") for text in texts]
 
 
 @pytest.mark.slow
@@ -453,13 +455,13 @@ def test_an_empty_fetch_below_the_end_ends_the_read_if_the_log_is_local() -> Non
 
     with scripted({FetchRequest: compacted}) as broker:
         first, second = fetch(quick(broker.endpoint), TP, start=0, stop=STOP)
-        asked = [
+        timestamps = [
             request.topics[0].partitions[0].timestamp
             for request in broker.requests(ListOffsetsRequest)
         ]
 
     assert (first.next_offset, second.next_offset, len(second.buffer)) == (50, STOP, 0)
-    assert asked == [-4]
+    assert timestamps == [-4]
 
 
 def test_a_single_empty_fetch_response_is_not_taken_for_a_compacted_end() -> None:
@@ -587,7 +589,7 @@ def test_a_truncated_last_batch_is_fetched_again() -> None:
     with scripted({FetchRequest: cut}) as broker:
         result = list(fetch(quick(broker.endpoint), TP, start=0, stop=STOP))
 
-    assert {len(one.buffer) for one in result} == {len(batch(0, 10)), len(batch(10, 10))}
+    assert {len(chunk.buffer) for chunk in result} == {len(batch(0, 10)), len(batch(10, 10))}
     assert values(result) == expected()
 
 
@@ -674,5 +676,5 @@ def test_corrupted_fetch_responses_are_read_or_fail_with_a_typed_error(
     quickest = quick(garbage.endpoint, api_timeout_ms=20, request_timeout_ms=50, poll_timeout_ms=20)
 
     with suppress(SourceError):
-        for one in fetch(quickest, TP, start=0, stop=STOP):
-            assert one.next_offset > 0
+        for chunk in fetch(quickest, TP, start=0, stop=STOP):
+            assert chunk.next_offset > 0

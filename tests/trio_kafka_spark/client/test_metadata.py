@@ -36,9 +36,9 @@ def test_a_known_partition_has_the_address_and_epoch_of_its_leader() -> None:
 
 
 def test_a_partition_has_its_own_error_or_the_error_of_its_topic() -> None:
-    def error(found: MetadataResponse, tp: TopicPartition = TP) -> int:
+    def error(response: MetadataResponse, tp: TopicPartition = TP) -> int:
         metadata = Metadata()
-        metadata.learn(found, NOW)
+        metadata.learn(response, NOW)
         leader = metadata.leader_of(tp, 1000)
         assert leader is not None
         return leader.error

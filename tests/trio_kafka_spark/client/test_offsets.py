@@ -15,12 +15,12 @@ from trio_kafka_spark.client.errors import SourceError, UnknownTopicError
 
 
 def failing(code: int, times: int = 1) -> Any:
-    left = [code] * times
+    errors = [code] * times
 
     def answer(request: Any) -> Any:
         result = offsets_answer(request)
-        if left:
-            result.topics[0].partitions[0].error_code = left.pop()
+        if errors:
+            result.topics[0].partitions[0].error_code = errors.pop()
         return result
 
     return answer
@@ -53,10 +53,10 @@ def test_a_list_offsets_request_has_isolation_level_and_leader_epoch() -> None:
         for committed in (False, True):
             with Cluster(quick(broker.endpoint, read_committed=committed)) as cluster:
                 cluster.offsets({TP: LATEST})
-        asked = broker.requests(ListOffsetsRequest)
+        requests = broker.requests(ListOffsetsRequest)
 
-    assert [one.isolation_level for one in asked] == [0, 1]
-    assert asked[0].topics[0].partitions[0].current_leader_epoch == 3
+    assert [request.isolation_level for request in requests] == [0, 1]
+    assert requests[0].topics[0].partitions[0].current_leader_epoch == 3
 
 
 def test_offsets_are_found_with_list_offsets_version_1() -> None:

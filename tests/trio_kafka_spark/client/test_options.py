@@ -24,7 +24,9 @@ def test_each_honoured_option_has_a_field_in_the_settings() -> None:
                 assert option.name in declared_settings(OauthLoginSettings)
                 continue
             part, _, field = option.target.rpartition(".")
-            assert field in {one.name for one in attrs.fields(CLASSES[part])}, option.name
+            assert field in {attribute.name for attribute in attrs.fields(CLASSES[part])}, (
+                option.name
+            )
 
 
 def test_the_default_in_the_option_table_is_the_default_of_the_settings() -> None:

@@ -36,17 +36,17 @@ def test_sequence_numbers_of_batches_are_contiguous_even_at_wraparound() -> None
 
     headers = [read_header(batch.data) for batch in batches]
     want = first
-    for one, header in zip(batches, headers, strict=True):
+    for encoded_batch, header in zip(batches, headers, strict=True):
         assert (header.producer_id, header.producer_epoch) == (7, 1)
         assert header.base_sequence == want
-        want = (want + one.count) % (1 << 31)
+        want = (want + encoded_batch.count) % (1 << 31)
     assert len(batches) > 2
     assert sum(batch.count for batch in batches) == 200
 
 
 @pytest.mark.parametrize("codec", list(Codec))
 def test_the_halves_of_a_split_batch_keep_records_timestamps_and_sequences(codec: Codec) -> None:
-    made = encoding(codec=codec, batch_bytes=1 << 20)
+    encoder = encoding(codec=codec, batch_bytes=1 << 20)
     rows = pa.RecordBatch.from_pydict(
         {
             "key": pa.array([b"k", None, b"", b"k4", b"k5"]),
@@ -55,11 +55,11 @@ def test_the_halves_of_a_split_batch_keep_records_timestamps_and_sequences(codec
             "timestamp": pa.array([1000, 2000, 3000, 4000, None], pa.timestamp("us", "UTC")),
         }
     )
-    (whole,) = made.encoded(rows, (1 << 31) - 1, 99)
+    (whole,) = encoder.encoded(rows, (1 << 31) - 1, 99)
 
-    parts = made.halves(WHERE, whole.data, whole.count, sequence=(1 << 31) - 1)
+    parts = encoder.halves(WHERE, whole.data, whole.count, sequence=(1 << 31) - 1)
 
-    def told(data: bytes) -> list[Any]:
+    def record_rows(data: bytes) -> list[Any]:
         return [
             (record.key, record.value, list(record.headers), record.timestamp)
             for record in read_records(data, 0, read_header(data))
@@ -67,18 +67,18 @@ def test_the_halves_of_a_split_batch_keep_records_timestamps_and_sequences(codec
 
     assert [part.count for part in parts] == [2, 3]
     assert [read_header(part.data).base_sequence for part in parts] == [(1 << 31) - 1, 1]
-    assert [row for part in parts for row in told(part.data)] == told(whole.data)
-    assert told(whole.data)[4][3] == 99
+    assert [row for part in parts for row in record_rows(part.data)] == record_rows(whole.data)
+    assert record_rows(whole.data)[4][3] == 99
 
 
 def test_a_record_larger_than_a_request_is_refused_with_its_size() -> None:
-    made = encoding()
+    encoder = encoding()
     value = pa.array([b"small", b"x" * 1918], pa.binary())
-    made.check(WHERE, pa.RecordBatch.from_pydict({"value": value}))
+    encoder.check(WHERE, pa.RecordBatch.from_pydict({"value": value}))
 
     with pytest.raises(SourceError, match=r"a record for t-0 has 2001 bytes when serialized"):
-        made.check(WHERE, pa.RecordBatch.from_pydict({"value": [b"x" * 1919]}))
-    made.check(WHERE, records(0, 0))
+        encoder.check(WHERE, pa.RecordBatch.from_pydict({"value": [b"x" * 1919]}))
+    encoder.check(WHERE, records(0, 0))
 
 
 def test_an_estimated_record_size_is_at_least_the_encoded_size() -> None:
@@ -89,10 +89,10 @@ def test_an_estimated_record_size_is_at_least_the_encoded_size() -> None:
             "headers": pa.array([[("h" * 70, b"x" * 200), ("i", None)]], HEADERS),
         }
     )
-    (one,) = encoding(batch_bytes=1 << 20).encoded(rows, 0, 1 << 40)
+    (batch,) = encoding(batch_bytes=1 << 20).encoded(rows, 0, 1 << 40)
 
     (size,) = sizes_of(rows).tolist()
-    assert len(one.data) - 61 <= size <= len(one.data) - 61 + 40
+    assert len(batch.data) - 61 <= size <= len(batch.data) - 61 + 40
 
 
 def test_collected_records_of_the_same_columns_are_taken_together() -> None:

@@ -43,8 +43,8 @@ class Leader:
         return ErrorCode.NONE, offset
 
 
-def queue_with(*counts: int, known: bool = True) -> Queue:
-    queue = Queue(where=WHERE, next_sequence=START, is_known=known)
+def queue_with(*counts: int, is_known: bool = True) -> Queue:
+    queue = Queue(where=WHERE, next_sequence=START, is_known=is_known)
     for count in counts:
         queue.add(b"x" * count, count, NEVER)
     return queue
@@ -60,7 +60,7 @@ def test_each_record_is_appended_once_and_in_order_under_random_faults(
     counts: list[int], chance: float, seed: int
 ) -> None:
     dice = random.Random(seed)
-    queue, leader = queue_with(*counts, known=False), Leader()
+    queue, leader = queue_with(*counts, is_known=False), Leader()
     numbers = [batch.number for batch in queue.waiting]
     steps = 0
     while queue.waiting or queue.in_flight:
@@ -94,7 +94,7 @@ def test_each_record_is_appended_once_and_in_order_under_random_faults(
 
 
 def test_the_first_batch_of_a_partition_is_sent_alone() -> None:
-    queue, leader = queue_with(2, 1, 1, known=False), Leader()
+    queue, leader = queue_with(2, 1, 1, is_known=False), Leader()
 
     first = queue.send()
     assert not queue.may_send(0.0)
@@ -105,7 +105,7 @@ def test_the_first_batch_of_a_partition_is_sent_alone() -> None:
 
 
 def test_the_parts_of_a_split_batch_keep_its_sequences_and_its_place() -> None:
-    queue, leader = queue_with(2, 4, 3, known=False), Leader()
+    queue, leader = queue_with(2, 4, 3, is_known=False), Leader()
     before = queue.send()
     assert queue.answer(before, *leader.append(before), retry_at_s=0.0)
     large, after = queue.send(), queue.send()
@@ -120,7 +120,7 @@ def test_the_parts_of_a_split_batch_keep_its_sequences_and_its_place() -> None:
         sent.append(queue.send())
         assert queue.answer(sent[-1], *leader.append(sent[-1]), retry_at_s=0.0)
 
-    assert [(one.data, one.sequence - START) for one in sent] == [
+    assert [(batch.data, batch.sequence - START) for batch in sent] == [
         (b"a", 2),
         (b"b", 3),
         (b"xxx", 6),
@@ -189,8 +189,8 @@ def test_a_request_has_a_single_batch_per_partition_up_to_its_size() -> None:
     first = queues.request(wheres, 0.0, 100)
     second = queues.request(wheres, 0.0, 1)
 
-    assert [(one.where.partition, one.data[:1]) for one in first] == [(0, b"x"), (1, b"x")]
-    assert [(one.where.partition, one.data[:1]) for one in second] == [(0, b"y")]
+    assert [(batch.where.partition, batch.data[:1]) for batch in first] == [(0, b"x"), (1, b"x")]
+    assert [(batch.where.partition, batch.data[:1]) for batch in second] == [(0, b"y")]
     assert queues.held_bytes == 4 * 41
     assert not queues.is_empty
 

@@ -79,15 +79,15 @@ def test_batches_of_many_partitions_are_sent_in_a_single_request(
     shared_broker: BrokerProcess,
 ) -> None:
     create_topic(shared_broker.bootstrap, "producer-many", 40)
-    asked = []
+    counts = []
     with Producer(settings(shared_broker.bootstrap)) as producer:
         take = producer._receive
-        producer._receive = lambda: (asked.append(len(producer._in_flight[0].batches)), take())  # type: ignore[method-assign,assignment,func-returns-value]
+        producer._receive = lambda: (counts.append(len(producer._in_flight[0].batches)), take())  # type: ignore[method-assign,assignment,func-returns-value]
         for partition in range(40):
             producer.send(TopicPartition("producer-many", partition), rows(0, 5))
         last = producer.flush()
 
-    assert asked == [40]
+    assert counts == [40]
     assert set(last.values()) == {4}
 
 
@@ -172,8 +172,8 @@ def test_no_record_is_lost_or_duplicated_when_the_broker_is_killed_and_restarted
     with Producer(settings(f"127.0.0.1:{port}", **options)) as producer:
         for _ in range(kills):
             for _ in range(8):
-                for one in where:
-                    producer.send(one, rows(sent, sent + 1000))
+                for tp in where:
+                    producer.send(tp, rows(sent, sent + 1000))
                     sent += 1000
             expected.release()  # while batches are on their way
         producer.flush()
@@ -285,12 +285,12 @@ def test_the_leader_is_looked_up_again_after_not_leader_or_follower(
         producer.send(where, rows(0, 3))
         producer._encode(where, producer._collected[where])
         batch = producer._queues[where].send()
-        known = producer._metadata._metadata
-        before = known.leader_of(where, 60_000)
+        metadata = producer._metadata._metadata
+        before = metadata.leader_of(where, 60_000)
 
         row = PartitionProduceResponse(0, ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
         producer._answered(batch, row)
 
         assert before is not None
-        assert known.leader_of(where, 60_000) is None
+        assert metadata.leader_of(where, 60_000) is None
         assert producer.flush() == {where: 2}

@@ -23,7 +23,7 @@ def sasl(mechanism: str = "PLAIN") -> Sasl:
 
 
 def log_in_answered(settings: Sasl, *answers: Any) -> tuple[list[object], float]:
-    """What the login asks of a broker with these answers, and for how long it is valid then."""
+    """Requests of the login to a broker with these answers, and for how long it is valid then."""
     handshake = login_of(settings)()
     requests = [next(handshake).request]
     try:

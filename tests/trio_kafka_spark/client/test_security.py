@@ -19,9 +19,9 @@ def security(protocol: str = "SASL_SSL", jaas: str | None = PLAIN, **values: obj
 
 def test_each_security_protocol_uses_tls_and_sasl_by_its_name() -> None:
     used = {
-        name: (found.uses_tls, found.uses_sasl)
+        name: (settings.uses_tls, settings.uses_sasl)
         for name in ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-        for found in [security(name, sasl__mechanism="PLAIN")]
+        for settings in [security(name, sasl__mechanism="PLAIN")]
     }
 
     assert used == {
@@ -72,7 +72,7 @@ def test_settings_of_a_token_are_checked_before_a_job_starts(
         security(jaas=OAUTH, sasl__mechanism="OAUTHBEARER", **url, **{f"{client}.id": "me"})
 
     secret = Secret("option", "${env:THE_SECRET}")
-    found = security(
+    settings = security(
         jaas=OAUTH,
         sasl__mechanism="OAUTHBEARER",
         **url,
@@ -80,10 +80,10 @@ def test_settings_of_a_token_are_checked_before_a_job_starts(
     )
     monkeypatch.setenv("THE_SECRET", "s3cret")
 
-    source = found.sasl.token_login().source
+    source = settings.sasl.token_login().source
     assert isinstance(source, TokenEndpoint)
     assert source.client_secret == "s3cret"
-    assert "s3cret" not in f"{found!r}{source!r}"
+    assert "s3cret" not in f"{settings!r}{source!r}"
 
 
 def test_contradictory_or_incomplete_key_and_trust_stores_are_refused() -> None:

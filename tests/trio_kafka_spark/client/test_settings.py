@@ -15,8 +15,8 @@ PLAIN = (
 
 
 def settings(*, for_writing: bool = False, **more: str) -> ClientSettings:
-    given = {f"kafka.{name.replace('_', '.')}": value for name, value in more.items()}
-    return ClientSettings.from_options(WHERE | given, for_writing=for_writing)
+    options = {f"kafka.{name.replace('_', '.')}": value for name, value in more.items()}
+    return ClientSettings.from_options(WHERE | options, for_writing=for_writing)
 
 
 def test_bootstrap_servers_alone_give_settings_with_defaults() -> None:

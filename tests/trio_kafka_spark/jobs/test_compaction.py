@@ -1,4 +1,4 @@
-"""What the cleaner would remove, compared with what Apache Kafka's removed."""
+"""Records that the cleaner would remove, compared with those that Apache Kafka's removed."""
 
 import pytest
 
@@ -24,7 +24,7 @@ COLUMNS = (
 
 
 def test_compaction_removes_records_with_a_later_record_of_the_same_key(spark):
-    given = [
+    entries = [
         record(0, b"a", b"12345"),
         record(1, b"b", b"1"),
         record(2, b"a", b"1"),
@@ -33,34 +33,40 @@ def test_compaction_removes_records_with_a_later_record_of_the_same_key(spark):
         record(0, b"a", b"1", partition=1),
     ]
 
-    assert tuples(compaction_what_if(records(spark, *given)), *COLUMNS) == [
+    assert tuples(compaction_what_if(records(spark, *entries)), *COLUMNS) == [
         ("t", 0, 5, 14, 2, 3, 11, 78.57, 1, 1, 0),
         ("t", 1, 1, 2, 1, 0, 0, 0.0, 0, 0, 0),
     ]
 
 
 def test_compaction_removes_tombstones_older_than_the_delete_retention(spark):
-    given = [
+    entries = [
         record(0, b"a", b"1"),
         record(1, b"a", None),
         record(2, b"b", b"1", seconds=DAY_S + 10),
         record(3, b"c", None, seconds=DAY_S + 10),
     ]
 
-    result = compaction_what_if(records(spark, *given))
+    result = compaction_what_if(records(spark, *entries))
 
     assert tuples(result, "removed_records", "tombstones") == [(2, 2)]
-    longer = compaction_what_if(records(spark, *given), delete_retention_ms=2 * DAY_S * 1000)
+    longer = compaction_what_if(records(spark, *entries), delete_retention_ms=2 * DAY_S * 1000)
     assert tuples(longer, "removed_records", "tombstones") == [(1, 2)]
 
 
 def test_the_active_segment_is_left_out_of_compaction(spark):
-    given = [record(0, b"a"), record(1, b"a"), record(2, b"b"), record(10, b"a"), record(11, b"b")]
+    entries = [
+        record(0, b"a"),
+        record(1, b"a"),
+        record(2, b"b"),
+        record(10, b"a"),
+        record(11, b"b"),
+    ]
     active = spark.createDataFrame(
         [("t", 0, 10)], "topic string, partition int, base_offset bigint"
     )
 
-    result = compaction_what_if(records(spark, *given), active)
+    result = compaction_what_if(records(spark, *entries), active)
 
     assert tuples(result, "records", "removed_records", "not_cleaned") == [(3, 1, 2)]
 

@@ -9,9 +9,9 @@ pytestmark = pytest.mark.spark
 
 
 def test_dumped_records_are_ordered_by_partition_and_offset(spark):
-    given = [record(2), record(1, partition=1), record(0, partition=1), record(1)]
+    entries = [record(2), record(1, partition=1), record(0, partition=1), record(1)]
 
-    assert tuples(dump(records(spark, *given)), "partition", "offset") == [
+    assert tuples(dump(records(spark, *entries)), "partition", "offset") == [
         (0, 1),
         (0, 2),
         (1, 0),
@@ -21,9 +21,9 @@ def test_dumped_records_are_ordered_by_partition_and_offset(spark):
 
 def test_dumped_bytes_are_utf8_text_or_hexadecimal_digits_or_null(spark):
     headers = [("a", b"\xc3\xa9"), ("b", None), ("c", b"\xff")]
-    given = [record(0, "é".encode(), b"\x00\xff\x10", headers=headers), record(1, None, b"")]
+    entries = [record(0, "é".encode(), b"\x00\xff\x10", headers=headers), record(1, None, b"")]
 
-    first, second = dump(records(spark, *given)).collect()
+    first, second = dump(records(spark, *entries)).collect()
 
     assert (first["key"], first["value"]) == ("é", "0x00ff10")
     assert (first["key_bytes"], first["value_bytes"]) == (2, 3)

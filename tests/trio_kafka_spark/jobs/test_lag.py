@@ -30,7 +30,7 @@ def commit(group, offset, topic="t", partition=0):
 def test_offset_commits_are_decoded_and_other_records_are_left_out():
     import pyarrow as pa
 
-    given = [
+    entries = [
         (at(0), 0, *commit("g", 7)),
         (at(1), 1, *GROUP_RECORDS.encode(CoordinatorRecord(GroupMetadataKey("g")))),
         (at(2), 2, *commit("g", None)),
@@ -38,7 +38,7 @@ def test_offset_commits_are_decoded_and_other_records_are_left_out():
         (at(4), 4, b"\x7f\xff", b"x"),
         (at(5), 5, None, b"x"),
     ]
-    columns = [list(column) for column in zip(*given, strict=True)]
+    columns = [list(column) for column in zip(*entries, strict=True)]
     kinds = (pa.timestamp("us", tz="UTC"), pa.int64(), pa.binary(), pa.binary())
     arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
     table = pa.RecordBatch.from_arrays(arrays, ["timestamp", "offset", "key", "value"])

@@ -21,11 +21,11 @@ def test_partitions_of_keys_equal_the_choice_of_the_default_partitioner_of_kafka
 
 @pytest.mark.spark
 def test_repartitioned_records_of_a_key_keep_one_partition_and_their_order(spark):
-    given = [
+    entries = [
         record(n, b"k%d" % (n % 10 + 10 * (n % 2)), b"%d" % n, partition=n % 2) for n in range(200)
     ]
 
-    result = repartition(records(spark, *given).repartition(5), 5, topic="wide")
+    result = repartition(records(spark, *entries).repartition(5), 5, topic="wide")
 
     parts = result.rdd.glom().collect()
     places: dict[bytes, set[tuple[int, int]]] = {}
@@ -45,9 +45,9 @@ def test_repartitioned_records_of_a_key_keep_one_partition_and_their_order(spark
 
 @pytest.mark.spark
 def test_records_without_a_key_are_spread_evenly_over_partitions(spark):
-    given = [record(n, None) for n in range(9)]
+    entries = [record(n, None) for n in range(9)]
 
-    result = repartition(records(spark, *given), 3)
+    result = repartition(records(spark, *entries), 3)
 
     assert sorted(row["partition"] for row in result.collect()) == [0, 0, 0, 1, 1, 1, 2, 2, 2]
 

@@ -28,8 +28,8 @@ def batches(*dues):
 def played(speed, *dues):
     """(seconds since the begin, rows) of each batch that comes out."""
     clock = Clock()
-    made = paced(batches(*dues), speed, clock=clock, sleep=clock.sleep)
-    return [(round(clock.now - 100, 3), one.column(DUE).to_pylist()) for one in made]
+    output = paced(batches(*dues), speed, clock=clock, sleep=clock.sleep)
+    return [(round(clock.now - 100, 3), batch.column(DUE).to_pylist()) for batch in output]
 
 
 def test_replayed_rows_wait_until_the_time_of_their_timestamp():
@@ -58,10 +58,10 @@ def test_replayed_rows_close_in_time_are_sent_together():
 
 @pytest.mark.spark
 def test_a_replay_has_all_rows_in_one_task_ordered_by_time_and_offset(spark):
-    given = [record(n, partition=1, seconds=10 - n) for n in range(5)]
-    given += [record(n, partition=0, seconds=n) for n in range(20)]
+    entries = [record(n, partition=1, seconds=10 - n) for n in range(5)]
+    entries += [record(n, partition=0, seconds=n) for n in range(20)]
 
-    result = replay(records(spark, *given).repartition(3), topic="again", speed=None)
+    result = replay(records(spark, *entries).repartition(3), topic="again", speed=None)
 
     parts = [part for part in result.rdd.glom().collect() if part]
     assert len(parts) == 1
@@ -73,9 +73,9 @@ def test_a_replay_has_all_rows_in_one_task_ordered_by_time_and_offset(spark):
 
 @pytest.mark.spark
 def test_a_paced_replay_keeps_all_rows_and_can_drop_the_partition_column(spark):
-    given = [record(n, seconds=n) for n in range(20)]
+    entries = [record(n, seconds=n) for n in range(20)]
 
-    result = replay(records(spark, *given), speed=1000.0, keep_partitions=False)
+    result = replay(records(spark, *entries), speed=1000.0, keep_partitions=False)
 
     assert result.count() == 20
     assert result.columns == ["topic", "key", "value", "headers", "timestamp"]

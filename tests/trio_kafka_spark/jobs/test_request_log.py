@@ -92,9 +92,9 @@ def test_request_log_lines_of_a_running_broker_are_parsed(spark, tmp_path):
         assert producer.flush(30) == 0
         wait_for_line(broker, b'"PRODUCE"')
     stored = rows(broker.data, subscribe="trio-request-log")
-    given = [(row["value"], row["timestamp"]) for row in stored]
+    pairs = [(row["value"], row["timestamp"]) for row in stored]
 
-    frame = spark.createDataFrame(given, "value binary, timestamp timestamp")
+    frame = spark.createDataFrame(pairs, "value binary, timestamp timestamp")
     result = [row for row in parsed(frame).collect() if row["client_id"] == "billing"]
 
     produced = [row for row in result if row["api"] == "PRODUCE"]

@@ -23,8 +23,8 @@ def test_requests_are_grouped_by_api(spark):
 
 @pytest.mark.spark
 def test_requests_are_grouped_by_several_columns_and_by_interval(spark):
-    given = [line("FETCH", client) for client in "aaabbb"]
-    requests = parsed(lines(spark, *given))  # a second apart
+    texts = [line("FETCH", client) for client in "aaabbb"]
+    requests = parsed(lines(spark, *texts))  # a second apart
 
     result = analyse(requests, ["client_id"], every="2 seconds")
 

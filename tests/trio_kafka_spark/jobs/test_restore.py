@@ -9,9 +9,9 @@ pytestmark = pytest.mark.spark
 
 
 def test_each_restored_partition_is_in_one_task_ordered_by_time(spark):
-    given = [record(n, partition=n % 3) for n in range(50, -1, -1)]
+    entries = [record(n, partition=n % 3) for n in range(50, -1, -1)]
 
-    result = restore(records(spark, *given).repartition(4))
+    result = restore(records(spark, *entries).repartition(4))
 
     assert result.columns == list(WRITTEN)
     parts = [part for part in result.rdd.glom().collect() if part]

@@ -29,12 +29,12 @@ def test_the_skew_of_an_empty_topic_is_zero(spark, tmp_path):
 
 
 def test_the_most_frequent_keys_of_each_topic_are_shown(spark):
-    given = [record(n, b"hot", b"vv") for n in range(6)]
-    given += [record(n, b"hot", b"vv", partition=1) for n in range(2)]
-    given += [record(n, None, None) for n in range(6, 8)]
-    given += [record(8, b"cold"), record(9, b"x"), record(0, b"only", topic="u")]
+    entries = [record(n, b"hot", b"vv") for n in range(6)]
+    entries += [record(n, b"hot", b"vv", partition=1) for n in range(2)]
+    entries += [record(n, None, None) for n in range(6, 8)]
+    entries += [record(8, b"cold"), record(9, b"x"), record(0, b"only", topic="u")]
 
-    result = skew_of_keys(records(spark, *given), most=2)
+    result = skew_of_keys(records(spark, *entries), most=2)
 
     columns = ("topic", "key", "partitions", "records", "bytes", "records_percent")
     assert tuples(result, *columns) == [

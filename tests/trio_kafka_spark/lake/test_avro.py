@@ -100,7 +100,7 @@ def test_values_of_all_avro_types_are_parsed_into_columns() -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "told"),
+    ("schema", "reason"),
     [
         ("long", "is of type bigint: want an Avro record"),
         ({"type": "record", "name": "R"}, "is no Avro schema"),
@@ -116,14 +116,14 @@ def test_values_of_all_avro_types_are_parsed_into_columns() -> None:
     ],
 )
 def test_an_avro_schema_that_fits_no_table_is_refused_with_the_place(
-    schema: Any, told: str
+    schema: Any, reason: str
 ) -> None:
-    with pytest.raises(OptionError, match=told):
+    with pytest.raises(OptionError, match=reason):
         struct_of(schema)
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "reason"),
     [
         (b"", "no Avro of this schema"),
         (b"\x02\x02\x7f", "no Avro of this schema"),
@@ -132,11 +132,11 @@ def test_an_avro_schema_that_fits_no_table_is_refused_with_the_place(
         (b"\x02\x02\x04\xff\xfe", "no Avro of this schema"),
     ],
 )
-def test_an_invalid_avro_value_has_no_row_and_a_reason(value: bytes, told: str) -> None:
+def test_an_invalid_avro_value_has_no_row_and_a_reason(value: bytes, reason: str) -> None:
     rows, reasons = AvroParser(ORDER, None).parse(pa.array([value]))
 
     assert rows == [None]
-    assert told in str(reasons[0])
+    assert reason in str(reasons[0])
 
 
 def test_an_avro_value_is_resolved_from_its_writer_schema_to_the_reader_schema() -> None:

@@ -7,8 +7,8 @@ from trio_kafka_spark.lake.evolution import added_columns, bare, shown
 
 
 def struct(*fields: tuple[str, Any], nullable: bool = True) -> dict[str, Any]:
-    made = [{"name": n, "type": t, "nullable": nullable, "metadata": {}} for n, t in fields]
-    return {"type": "struct", "fields": made}
+    columns = [{"name": n, "type": t, "nullable": nullable, "metadata": {}} for n, t in fields]
+    return {"type": "struct", "fields": columns}
 
 
 ARRAY = {"type": "array", "elementType": "long", "containsNull": True}
@@ -30,7 +30,7 @@ def test_columns_that_differ_only_in_nullability_are_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "now", "told"),
+    ("before", "now", "reason"),
     [
         ("long", "integer", "column a is long, the query writes integer"),
         (ARRAY, MAP, "column a is array<long>, the query writes map<string,array<long>>"),
@@ -41,8 +41,10 @@ def test_columns_that_differ_only_in_nullability_are_the_same() -> None:
         ),
     ],
 )
-def test_a_changed_column_type_is_refused_with_both_types(before: Any, now: Any, told: str) -> None:
-    with pytest.raises(SourceError, match=told) as caught:
+def test_a_changed_column_type_is_refused_with_both_types(
+    before: Any, now: Any, reason: str
+) -> None:
+    with pytest.raises(SourceError, match=reason) as caught:
         added_columns("/lake/t", struct(("a", before)), struct(("a", now)))
 
     assert caught.value.condition == "LAKE_SCHEMA_CHANGED"

@@ -136,8 +136,8 @@ def test_each_record_is_in_table_and_second_topic_once_although_processes_are_ki
                         else:
                             kill_group(process)
                 assert process.stdout is not None
-                told = process.stdout.read().split()
-                if process.wait() == 0 and "done" in told and killed == kills:
+                words = process.stdout.read().split()
+                if process.wait() == 0 and "done" in words and killed == kills:
                     break
         else:
             pytest.fail(f"the pipeline did not end by itself: {(tmp_path / 'stderr').read_text()}")
@@ -179,8 +179,8 @@ def test_a_table_has_each_record_once_although_its_first_batch_is_killed(
 
     with pipeline(tmp_path / "stderr", *arguments, program=TABLE) as process:
         assert process.stdout is not None
-        told = process.stdout.read().split()
-        assert (process.wait(), told) == (0, ["done"]), (tmp_path / "stderr").read_text()
+        words = process.stdout.read().split()
+        assert (process.wait(), words) == (0, ["done"]), (tmp_path / "stderr").read_text()
 
     values = Counter(int(value) for value in read_rows(path, table).column("value").to_pylist())
     assert values == Counter(range(20 + kills))

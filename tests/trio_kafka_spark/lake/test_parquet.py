@@ -71,9 +71,9 @@ def test_after_a_crash_in_a_commit_the_table_has_all_or_nothing_of_the_batch(
 
     def renaming(self: Path, other: Path) -> Path:
         crash()
-        made = rename(self, other)
+        path = rename(self, other)
         crash()
-        return made
+        return path
 
     files = files_of(target, 1, 2) + files_of(target, 3)
     with monkeypatch.context() as patched:

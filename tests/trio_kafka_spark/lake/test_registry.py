@@ -18,16 +18,16 @@ class Served:
     """A registry on loopback: answers by path, and what was asked with which credentials."""
 
     def __init__(self, answers: dict[str, Callable[[int], Answer]]) -> None:
-        self.asked: list[str] = []
+        self.requested_paths: list[str] = []
         self.credentials: list[str | None] = []
         served = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                served.asked.append(self.path)
+                served.requested_paths.append(self.path)
                 served.credentials.append(self.headers.get("Authorization"))
                 answer = answers.get(self.path, lambda _: (404, b'{"error_code": 40403}'))
-                status, body = answer(served.asked.count(self.path))
+                status, body = answer(served.requested_paths.count(self.path))
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
@@ -66,11 +66,11 @@ def test_the_schema_id_is_split_from_the_data() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "reason"),
     [(b"", "0 bytes: want magic"), (b"\x00\x00", "2 bytes"), (b"{abcd", "magic byte 123: want 0")],
 )
-def test_a_value_without_a_schema_id_is_refused_with_the_reason(value: bytes, told: str) -> None:
-    with pytest.raises(UnknownSchemaError, match=told):
+def test_a_value_without_a_schema_id_is_refused_with_the_reason(value: bytes, reason: str) -> None:
+    with pytest.raises(UnknownSchemaError, match=reason):
         split_id(value)
 
 
@@ -79,7 +79,7 @@ def test_a_schema_is_requested_from_the_registry_once() -> None:
         registry = client(served.url)
 
         assert [registry.schema(7), registry.schema(7)] == ["long", "long"]
-        assert served.asked == ["/schemas/ids/7"]
+        assert served.requested_paths == ["/schemas/ids/7"]
 
 
 def test_an_unknown_schema_id_is_requested_again_only_after_a_minute() -> None:
@@ -89,12 +89,12 @@ def test_an_unknown_schema_id_is_requested_again_only_after_a_minute() -> None:
         for _ in range(3):
             with pytest.raises(UnknownSchemaError, match="the registry has no /schemas/ids/8"):
                 registry.schema(8)
-        assert len(served.asked) == 1
+        assert len(served.requested_paths) == 1
 
         now += 61
         with pytest.raises(UnknownSchemaError):
             registry.schema(8)
-        assert len(served.asked) == 2
+        assert len(served.requested_paths) == 2
 
 
 def test_a_request_is_repeated_after_status_503_of_the_registry() -> None:
@@ -103,14 +103,14 @@ def test_a_request_is_repeated_after_status_503_of_the_registry() -> None:
 
     with registry_with({"/schemas/ids/1": stumbling}) as served:
         assert client(served.url).schema(1) == "int"
-        assert len(served.asked) == 3
+        assert len(served.requested_paths) == 3
 
 
 def test_a_request_is_not_repeated_after_status_401_of_the_registry() -> None:
     with registry_with({"/schemas/ids/1": lambda _: (401, b"")}) as served:
         with pytest.raises(SourceError, match=r"\[SCHEMA_REGISTRY_UNAVAILABLE\].*status 401"):
             client(served.url).schema(1)
-        assert len(served.asked) == 1
+        assert len(served.requested_paths) == 1
 
 
 def test_an_unreachable_registry_fails_the_task() -> None:
@@ -128,7 +128,7 @@ def test_a_registry_response_that_is_too_long_or_no_json_fails_the_task(body: by
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "reason"),
     [
         (schema_answer("int", schemaType="PROTOBUF"), "is of type PROTOBUF: want AVRO"),
         (schema_answer("int", references=[{"name": "x"}]), "has references"),
@@ -137,11 +137,11 @@ def test_a_registry_response_that_is_too_long_or_no_json_fails_the_task(body: by
     ],
 )
 def test_an_unusable_schema_of_the_registry_is_an_unknown_schema_error(
-    answer: Callable[[int], Answer], told: str
+    answer: Callable[[int], Answer], reason: str
 ) -> None:
     with (
         registry_with({"/schemas/ids/1": answer}) as served,
-        pytest.raises(UnknownSchemaError, match=told),
+        pytest.raises(UnknownSchemaError, match=reason),
     ):
         client(served.url).schema(1)
 

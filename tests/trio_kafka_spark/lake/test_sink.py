@@ -35,7 +35,7 @@ def plan(path: Path, kind: str = "raw", table: str = "delta", **more: Any) -> Ta
     if kind != "raw":
         value = StructType().add("id", "long").add("value", "string")
         schema = parsed_schema(value, headers=False)
-    made = TablePlan(
+    table_plan = TablePlan(
         format=table,
         path=str(path / "table"),
         dead_path=str(path / "dead"),
@@ -45,8 +45,8 @@ def plan(path: Path, kind: str = "raw", table: str = "delta", **more: Any) -> Ta
         dead=json_of(dead_letter_schema(headers=False)),
         **more,
     )
-    made.prepare()
-    return TablePlan.of(made.text())
+    table_plan.prepare()
+    return TablePlan.of(table_plan.text())
 
 
 def records(first: int, *values: bytes | None) -> pa.RecordBatch:
@@ -77,19 +77,23 @@ def rows(path: Path, table: str = "delta") -> list[dict[str, Any]]:
     return sorted(result.to_pylist(), key=lambda row: row.get("offset", row.get("kafka_offset")))
 
 
-def task(made: TablePlan, *batches: pa.RecordBatch) -> Any:
+def task(table_plan: TablePlan, *batches: pa.RecordBatch) -> Any:
     """One task, with what travels to it and back."""
-    writer = pickle.loads(pickle.dumps(TableWriter(made)))
+    writer = pickle.loads(pickle.dumps(TableWriter(table_plan)))
     return pickle.loads(pickle.dumps(writer.write(iter(batches))))
 
 
 @pytest.mark.parametrize("table", ["delta", "parquet"])
 def test_raw_records_of_a_replayed_batch_are_in_the_table_once(tmp_path: Path, table: str) -> None:
-    made = plan(tmp_path, table=table)
+    table_plan = plan(tmp_path, table=table)
     for _ in range(3):  # a crash after the commit, and another one: Spark replays the batch
-        messages = [task(made, records(0, b"a", None)), task(made, records(2, b"c")), None]
-        TableWriter(made).commit(messages, 0)
-    TableWriter(made).commit([task(made, records(3, b"d")), task(made)], 1)
+        messages = [
+            task(table_plan, records(0, b"a", None)),
+            task(table_plan, records(2, b"c")),
+            None,
+        ]
+        TableWriter(table_plan).commit(messages, 0)
+    TableWriter(table_plan).commit([task(table_plan, records(3, b"d")), task(table_plan)], 1)
 
     result = rows(tmp_path / "table", table)
     assert [(row["offset"], row["value"]) for row in result] == [
@@ -106,13 +110,13 @@ def test_raw_records_of_a_replayed_batch_are_in_the_table_once(tmp_path: Path, t
 def test_invalid_avro_of_a_replayed_batch_is_in_the_dead_letters_once(
     tmp_path: Path, table: str
 ) -> None:
-    made = plan(tmp_path, "avro", table, avro_schema=ORDER)
+    table_plan = plan(tmp_path, "avro", table, avro_schema=ORDER)
     for _ in range(2):
         messages = [
-            task(made, records(0, avro(7), b"bad", None), records(3, avro(8))),
-            task(made, records(4, b"")),
+            task(table_plan, records(0, avro(7), b"bad", None), records(3, avro(8))),
+            task(table_plan, records(4, b"")),
         ]
-        TableWriter(made).commit(messages, 5)
+        TableWriter(table_plan).commit(messages, 5)
 
     result = rows(tmp_path / "table", table)
     assert [(row["kafka_offset"], row["id"], row["value"]) for row in result] == [
@@ -130,18 +134,18 @@ def test_invalid_avro_of_a_replayed_batch_is_in_the_dead_letters_once(
 
 
 def test_a_replay_after_a_crash_adds_only_the_missing_dead_letters(tmp_path: Path) -> None:
-    made = plan(tmp_path, "avro", avro_schema=ORDER)
-    first = task(made, records(0, avro(7), b"bad"))
-    made.target().commit("app", 0, first.files)  # and then the driver dies
+    table_plan = plan(tmp_path, "avro", avro_schema=ORDER)
+    first = task(table_plan, records(0, avro(7), b"bad"))
+    table_plan.target().commit("app", 0, first.files)  # and then the driver dies
 
-    TableWriter(made).commit([task(made, records(0, avro(7), b"bad"))], 0)
+    TableWriter(table_plan).commit([task(table_plan, records(0, avro(7), b"bad"))], 0)
 
     assert [row["id"] for row in rows(tmp_path / "table")] == [7]
     assert [row["offset"] for row in rows(tmp_path / "dead")] == [1]
 
 
 def test_parsed_rows_with_an_error_are_written_to_the_dead_letters(tmp_path: Path) -> None:
-    made = plan(tmp_path, "json")
+    table_plan = plan(tmp_path, "json")
     parsed = pa.RecordBatch.from_pydict(
         {
             "id": pa.array([1, None, 3], pa.int64()),
@@ -155,7 +159,7 @@ def test_parsed_rows_with_an_error_are_written_to_the_dead_letters(tmp_path: Pat
             "kafka_value": pa.array([None, b"{", None], pa.binary()),
         }
     )
-    TableWriter(made).commit([task(made, parsed)], 0)
+    TableWriter(table_plan).commit([task(table_plan, parsed)], 0)
 
     assert [(row["id"], row["value"]) for row in rows(tmp_path / "table")] == [(1, "a"), (3, "c")]
     (dead,) = rows(tmp_path / "dead")
@@ -165,20 +169,20 @@ def test_parsed_rows_with_an_error_are_written_to_the_dead_letters(tmp_path: Pat
 def test_without_dead_letters_a_bad_record_fails_the_task_and_leaves_no_file(
     tmp_path: Path,
 ) -> None:
-    made = plan(tmp_path, "avro", "parquet", avro_schema=ORDER, fail=True)
+    table_plan = plan(tmp_path, "avro", "parquet", avro_schema=ORDER, fail=True)
 
     with pytest.raises(SourceError, match=r"\[LAKE_BAD_RECORD\] t-0, offset 4: no Avro"):
-        task(made, records(3, avro(1), b"bad"))
+        task(table_plan, records(3, avro(1), b"bad"))
 
     assert list((tmp_path / "table" / "_staging").iterdir()) == []
     assert not (tmp_path / "dead").exists()
 
 
 def test_an_aborted_batch_leaves_no_file(tmp_path: Path) -> None:
-    made = plan(tmp_path, "avro", avro_schema=ORDER)
+    table_plan = plan(tmp_path, "avro", avro_schema=ORDER)
     before = set(tmp_path.rglob("*.parquet"))
 
-    TableWriter(made).abort([task(made, records(0, avro(1), b"bad")), None], 0)
+    TableWriter(table_plan).abort([task(table_plan, records(0, avro(1), b"bad")), None], 0)
 
     assert set(tmp_path.rglob("*.parquet")) == before
     assert rows(tmp_path / "table") == []
@@ -186,10 +190,10 @@ def test_an_aborted_batch_leaves_no_file(tmp_path: Path) -> None:
 
 def test_the_plan_of_a_sink_is_an_option_without_secrets(tmp_path: Path) -> None:
     registry = RegistrySettings(url="http://127.0.0.1:1", credentials_env="SECRET")
-    made = plan(tmp_path, "avro", avro_schema=ORDER, registry=registry)
+    table_plan = plan(tmp_path, "avro", avro_schema=ORDER, registry=registry)
 
-    writer = TableSink({PLAN: made.text()}).streamWriter(StructType(), False)
+    writer = TableSink({PLAN: table_plan.text()}).streamWriter(StructType(), False)
 
-    assert writer.plan == made
-    assert made.registry == registry
-    assert json.loads(made.text())["registry"]["credentials_env"] == "SECRET"
+    assert writer.plan == table_plan
+    assert table_plan.registry == registry
+    assert json.loads(table_plan.text())["registry"]["credentials_env"] == "SECRET"

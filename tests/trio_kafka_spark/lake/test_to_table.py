@@ -52,7 +52,7 @@ def test_file_urls_and_relative_paths_become_absolute_paths() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reason"),
     [
         ({"table": "iceberg"}, "option table: 'iceberg': want delta or parquet"),
         ({"lag": "soon"}, "lag target 'soon'"),
@@ -62,11 +62,11 @@ def test_file_urls_and_relative_paths_become_absolute_paths() -> None:
 )
 @pytest.mark.spark
 def test_wrong_arguments_are_refused_before_a_table_is_created(
-    spark: "SparkSession", tmp_path: Path, arguments: dict[str, Any], told: str
+    spark: "SparkSession", tmp_path: Path, arguments: dict[str, Any], reason: str
 ) -> None:
     options = {"kafka.bootstrap.servers": "127.0.0.1:1", "subscribe": "t"}
 
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=reason):
         topic_to_table(spark, options, str(tmp_path / "table"), **arguments)
 
     assert not (tmp_path / "table" / "_delta_log").exists()
@@ -190,7 +190,7 @@ def test_avro_values_are_parsed_with_schemas_of_a_registry(
             dead_letters=str(tmp_path / "bad"),
             lag=None,
         ).awaitTermination()
-        assert served.asked.count("/schemas/ids/1") == 1
+        assert served.requested_paths.count("/schemas/ids/1") == 1
 
     rows = read_table(spark, str(tmp_path / "table")).orderBy("kafka_offset").collect()
     dead = DeltaTable(str(tmp_path / "bad")).to_pyarrow_table().sort_by("offset").to_pylist()
@@ -237,7 +237,7 @@ def test_a_lag_target_sets_the_trigger_and_the_batch_size(
         records_per_second=20,
     )
     query.processAllAvailable()
-    batches = [one.numInputRows for one in query.recentProgress if one.numInputRows]
+    batches = [progress.numInputRows for progress in query.recentProgress if progress.numInputRows]
     query.stop()
 
     assert batches == [10, 5]

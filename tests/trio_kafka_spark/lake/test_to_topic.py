@@ -39,7 +39,7 @@ def test_a_topic_restored_from_a_table_has_the_same_records(
         keep_partitions=True,
     )
 
-    def told(name: str) -> list[object]:
+    def rows_of(name: str) -> list[object]:
         return [
             (
                 record.partition(),
@@ -53,7 +53,7 @@ def test_a_topic_restored_from_a_table_has_the_same_records(
         ]
 
     assert count == 300
-    assert told(f"{topic}-again") == told(topic)
+    assert rows_of(f"{topic}-again") == rows_of(topic)
 
 
 def test_parsed_rows_that_match_a_condition_are_written_as_json(
@@ -80,12 +80,14 @@ def test_parsed_rows_that_match_a_condition_are_written_as_json(
 
     result = read_topic(shared_broker.bootstrap, "back-json-2")
     assert some == 2
-    assert [one.value() for one in result] == [
+    assert [message.value() for message in result] == [
         b'{"id":3,"x":{"y":[3]}}',
         b'{"id":4,"x":{"y":[4]}}',
     ]
     assert keyed == 5
-    assert {one.key() for one in read_topic(shared_broker.bootstrap, "back-json-3")} == {b"k"}
+    assert {message.key() for message in read_topic(shared_broker.bootstrap, "back-json-3")} == {
+        b"k"
+    }
 
 
 def test_a_replay_of_a_table_keeps_the_given_rate(

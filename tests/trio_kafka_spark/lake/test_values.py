@@ -29,9 +29,9 @@ def test_a_parsed_table_has_the_fields_and_prefixed_columns_of_the_records() -> 
     inner = StructType().add("x", ArrayType(IntegerType(), containsNull=False), nullable=False)
     value = StructType().add("id", "long", nullable=False).add("in", inner).add("offset", "integer")
 
-    made = parsed_schema(value, headers=False)
+    schema = parsed_schema(value, headers=False)
 
-    assert made.names == [
+    assert schema.names == [
         "id",
         "in",
         "offset",
@@ -41,7 +41,7 @@ def test_a_parsed_table_has_the_fields_and_prefixed_columns_of_the_records() -> 
         "kafka_offset",
         "kafka_timestamp",
     ]
-    assert "false" not in str(json_of(made)).lower()
+    assert "false" not in str(json_of(schema)).lower()
 
 
 @pytest.mark.parametrize("name", ["kafka_offset", "Kafka_Key", "kafka_error", "kafka_value"])

@@ -30,7 +30,7 @@ def test_the_batches_view_has_a_row_for_each_batch_of_apache_kafka(tmp_path, nam
     result = view(tmp_path, splitBytes=split, windowBytes="400")
 
     columns = ("file", "position", "size", "base_offset", "last_offset", "count")
-    assert [tuple(one[column] for column in columns) for one in result] == want
+    assert [tuple(row[column] for column in columns) for row in result] == want
     assert {(row["topic"], row["partition"]) for row in result} == {(name, 0)}
 
 
@@ -50,10 +50,10 @@ def test_a_control_batch_row_has_the_fields_of_its_header(tmp_path):
 def test_base_and_maximum_timestamp_of_a_batch_are_the_times_of_its_records(tmp_path):
     log(tmp_path, segments=1, batches=1)
 
-    (one,) = view(tmp_path)
+    (row,) = view(tmp_path)
 
-    assert one["base_timestamp"] == datetime.fromtimestamp(TIME / 1000, UTC)
-    assert one["max_timestamp"] == datetime.fromtimestamp((TIME + 9) / 1000, UTC)
+    assert row["base_timestamp"] == datetime.fromtimestamp(TIME / 1000, UTC)
+    assert row["max_timestamp"] == datetime.fromtimestamp((TIME + 9) / 1000, UTC)
 
 
 @pytest.mark.parametrize("codec", list(Codec))
@@ -80,10 +80,10 @@ def test_the_uncompressed_size_of_a_batch_that_does_not_decompress_is_null(tmp_p
 
 def test_the_batches_view_has_every_batch_that_holds_a_wanted_offset(tmp_path):
     log(tmp_path)
-    given = {"startingOffsets": '{"t": {"0": 15}}', "endingOffsets": '{"t": {"0": 41}}'}
+    bounds = {"startingOffsets": '{"t": {"0": 15}}', "endingOffsets": '{"t": {"0": 41}}'}
 
     for split in ("1", "1000000"):
-        result = view(tmp_path, ["base_offset"], splitBytes=split, **given)
+        result = view(tmp_path, ["base_offset"], splitBytes=split, **bounds)
         assert [row["base_offset"] for row in result] == [10, 20, 30, 40]
 
 
@@ -106,6 +106,11 @@ def test_a_batch_that_spans_two_pieces_after_compaction_is_a_single_row(tmp_path
     fresh.write_bytes(batch(0, 25) + batch(25, 15))
     fresh.rename(path)
 
-    result = [row for one in planned for made in reader.read(one) for row in made.to_pylist()]
+    result = [
+        row
+        for task in planned
+        for record_batch in reader.read(task)
+        for row in record_batch.to_pylist()
+    ]
 
     assert [row["base_offset"] for row in result] == [0, 25]

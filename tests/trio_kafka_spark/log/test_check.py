@@ -1,4 +1,4 @@
-"""What verify finds: nothing in directories of Apache Kafka, and each kind of damage."""
+"""Findings of verify: none in directories of Apache Kafka, and each kind of damage."""
 
 import struct
 
@@ -13,10 +13,10 @@ FIRST = "00000000000000000000.log"
 
 def findings(root):
     return [
-        one
+        finding
         for directory in find_partitions([str(root)])
         for each in directory.segments
-        for one in check_segment(directory.at, each)
+        for finding in check_segment(directory.at, each)
     ]
 
 
@@ -118,7 +118,7 @@ def test_a_check_finds_an_index_that_does_not_match_the_log(tmp_path, suffix, ch
 
     result = findings(tmp_path)
 
-    assert {(one.kind, one.file) for one in result} == {(kind, str(path))}
+    assert {(finding.kind, finding.file) for finding in result} == {(kind, str(path))}
 
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex"])

@@ -14,8 +14,8 @@ from trio_kafka_spark.log.directories import (
 )
 
 
-def names(found):
-    return [str(one.at) for one in found]
+def names(partitions):
+    return [str(directory.at) for directory in partitions]
 
 
 def test_partitions_and_their_segments_are_listed_in_order(tmp_path):
@@ -68,7 +68,7 @@ def test_deleted_cleaned_and_swap_files_are_not_listed_as_segments(tmp_path):
     (directory / "00000000000000000200.log.swap").write_bytes(b"x")
     (directory / "7.log").write_bytes(b"x")
 
-    assert [one.base_offset for one in list_segments(directory)] == [0]
+    assert [log_segment.base_offset for log_segment in list_segments(directory)] == [0]
 
 
 def test_a_missing_directory_has_no_segments(tmp_path):
@@ -123,4 +123,4 @@ def test_segments_are_listed_again_until_two_listings_are_equal(tmp_path, monkey
     listings = iter([[0, 80], [0, 40], [0, 40, 80], [0, 40, 80], []])
     monkeypatch.setattr(directories, "_bases", lambda _: next(listings))
 
-    assert [one.base_offset for one in list_segments(directory)] == [0, 40, 80]
+    assert [log_segment.base_offset for log_segment in list_segments(directory)] == [0, 40, 80]

@@ -11,16 +11,16 @@ from trio_kafka_spark.log.plan import CorruptLogError, plan_pieces, plan_ranges,
 from trio_kafka_spark.log.windows import BadBytes
 
 
-def options(root, **given):
-    if not {"subscribePattern", "assign"} & set(given):
-        given.setdefault("subscribe", "t")
-    return LogOptions.from_options({"path": str(root), **given})
+def options(root, **more):
+    if not {"subscribePattern", "assign"} & set(more):
+        more.setdefault("subscribe", "t")
+    return LogOptions.from_options({"path": str(root), **more})
 
 
-def spans(root, **given):
+def spans(root, **more):
     """(first, end) offset by partition."""
     result: dict[str, tuple[int, int]] = {}
-    for pack in plan_pieces(options(root, **given)):
+    for pack in plan_pieces(options(root, **more)):
         for piece in pack:
             name = str(piece.at)
             result[name] = (result.get(name, (piece.start, 0))[0], piece.stop)
@@ -36,7 +36,7 @@ def root(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "want"),
+    ("reader_options", "want"),
     [
         ({}, {"t-0": (0, 120), "t-1": (100, 120)}),
         ({"subscribe": "u"}, {"u-0": (0, 10)}),
@@ -50,9 +50,9 @@ def root(tmp_path):
         ({"endingOffsets": '{"t": {"0": -2, "1": 999}}'}, {"t-1": (100, 120)}),
     ],
 )
-def test_a_plan_has_the_offsets_of_the_options_with_any_split_size(root, given, want):
-    assert spans(root, **given) == want
-    assert spans(root, splitBytes="1", **given) == want
+def test_a_plan_has_the_offsets_of_the_options_with_any_split_size(root, reader_options, want):
+    assert spans(root, **reader_options) == want
+    assert spans(root, splitBytes="1", **reader_options) == want
 
 
 def test_a_plan_starts_at_the_log_start_offset_of_the_checkpoint(tmp_path):
@@ -62,10 +62,10 @@ def test_a_plan_starts_at_the_log_start_offset_of_the_checkpoint(tmp_path):
     assert spans(tmp_path, subscribe="trimmed") == {"trimmed-0": (25, 40)}
 
 
-@pytest.mark.parametrize("given", [{"subscribe": "t,w"}, {"assign": '{"t": [2]}'}])
-def test_an_error_names_a_wanted_topic_or_partition_without_a_directory(root, given):
+@pytest.mark.parametrize("reader_options", [{"subscribe": "t,w"}, {"assign": '{"t": [2]}'}])
+def test_an_error_names_a_wanted_topic_or_partition_without_a_directory(root, reader_options):
     with pytest.raises(SourceError, match=r"KAFKA_UNKNOWN_TOPIC.* no directory of (w|t-2) in"):
-        spans(root, **given)
+        spans(root, **reader_options)
 
 
 def test_starting_offsets_of_an_unselected_partition_are_refused(root):
@@ -89,7 +89,10 @@ def test_a_read_committed_plan_ends_before_the_oldest_open_transaction(tmp_path)
     assert spans(tmp_path, subscribe="txn") == {"txn-0": (0, 34)}
     assert spans(tmp_path, subscribe="txn", isolation="read_committed") == {"txn-0": (0, 31)}
     pieces = plan_pieces(options(tmp_path, subscribe="txn", isolation="read_committed"))
-    assert len({one for pack in pieces for piece in pack for one in piece.aborted}) == 2
+    assert (
+        len({transaction for pack in pieces for piece in pack for transaction in piece.aborted})
+        == 2
+    )
 
 
 def test_a_read_committed_plan_fails_at_a_corrupt_batch_unless_permissive(tmp_path):
@@ -106,8 +109,8 @@ def test_plans_options_and_corruption_errors_survive_pickling(root):
         at=plan_ranges(options(root))[0].partition.at, path="x", position=1, size=2, reason="r"
     )
 
-    for one in (plan_pieces(options(root)), plan_ranges(options(root)), options(root)):
-        assert pickle.loads(pickle.dumps(one)) == one
+    for value in (plan_pieces(options(root)), plan_ranges(options(root)), options(root)):
+        assert pickle.loads(pickle.dumps(value)) == value
     with pytest.raises(CorruptLogError) as caught:
         refuse(bad)
     again = pickle.loads(pickle.dumps(caught.value))

@@ -1,4 +1,4 @@
-"""What Spark calls, with and without Spark; and a broker that lives meanwhile."""
+"""The reader that Spark calls, with and without Spark; and a broker that lives meanwhile."""
 
 import os
 import random
@@ -40,8 +40,8 @@ def test_an_empty_directory_gives_no_partitions_and_no_rows(tmp_path):
 
 def create(broker, topic, *, partitions=2, **settings):
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-    made = admin.create_topics([NewTopic(topic, partitions, config=settings)])
-    made[topic].result(30)
+    futures = admin.create_topics([NewTopic(topic, partitions, config=settings)])
+    futures[topic].result(30)
 
 
 def produce(broker, topic, numbers, **settings):
@@ -68,25 +68,25 @@ def consumed(broker, topic, partitions=2):
     consumer.assign([TopicPartition(topic, number, 0) for number in range(partitions)])
     result, ended = [], 0
     while ended < partitions:
-        for one in consumer.consume(1000, 10):
-            if one.error():
+        for message in consumer.consume(1000, 10):
+            if message.error():
                 ended += 1
                 continue
             result.append(
                 (
-                    one.partition(),
-                    one.offset(),
-                    one.key(),
-                    one.value(),
-                    one.timestamp()[1],
-                    [(name, value) for name, value in one.headers() or []],
+                    message.partition(),
+                    message.offset(),
+                    message.key(),
+                    message.value(),
+                    message.timestamp()[1],
+                    [(name, value) for name, value in message.headers() or []],
                 )
             )
     consumer.close()
     return sorted(result)
 
 
-def comparable(found):
+def comparable(view_rows):
     return sorted(
         (
             row["partition"],
@@ -96,7 +96,7 @@ def comparable(found):
             round(row["timestamp"].timestamp() * 1000),
             [(header["key"], header["value"]) for header in row["headers"] or []],
         )
-        for row in found
+        for row in view_rows
     )
 
 
@@ -126,17 +126,17 @@ def test_planned_offsets_are_read_while_the_log_grows_rolls_and_is_deleted(own_b
         writing = pool.submit(produce, own_broker, "t", range(400, 1000))
         offsets = [
             offset
-            for one in planned
-            for made in reader.read(one)
-            for offset in made.column(4).to_pylist()
+            for task in planned
+            for batch in reader.read(task)
+            for offset in batch.column(4).to_pylist()
         ]
         writing.result()
     admin = AdminClient({"bootstrap.servers": own_broker.bootstrap})
     admin.delete_topics(["t"])["t"].result(30)
-    after = [made for one in planned for made in reader.read(one)]
+    after = [batch for task in planned for batch in reader.read(task)]
 
     assert offsets == list(range(400))
-    assert sum(made.num_rows for made in after) in (0, 400)
+    assert sum(batch.num_rows for batch in after) in (0, 400)
 
 
 @pytest.mark.slow
@@ -145,14 +145,14 @@ def test_a_read_in_progress_finishes_after_the_broker_is_killed(own_broker):
     produce(own_broker, "t", range(300))
     reader = LogReader({"path": str(own_broker.data), "subscribe": "t", "splitBytes": "300000"})
     planned = reader.partitions()
-    batches = (made for one in planned for made in reader.read(one))
+    batches = (batch for task in planned for batch in reader.read(task))
 
     first = next(batches)
     os.kill(own_broker.process.pid, signal.SIGKILL)
     own_broker.process.wait(30)
     rest = list(batches)
 
-    offsets = [offset for made in (first, *rest) for offset in made.column(4).to_pylist()]
+    offsets = [offset for batch in (first, *rest) for offset in batch.column(4).to_pylist()]
     assert offsets == list(range(300))
     assert [row["offset"] for row in rows(own_broker.data)] == offsets
 

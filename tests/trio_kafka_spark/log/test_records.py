@@ -45,7 +45,7 @@ def by_row_codec(directory: Path) -> list[tuple]:
     return result
 
 
-def as_tuples(found: list[dict]) -> list[tuple]:
+def as_tuples(view_rows: list[dict]) -> list[tuple]:
     return [
         (
             row["offset"],
@@ -54,12 +54,12 @@ def as_tuples(found: list[dict]) -> list[tuple]:
             row["value"],
             [(header["key"], header["value"]) for header in row["headers"] or []],
         )
-        for row in found
+        for row in view_rows
     ]
 
 
-def offsets(found: list[dict]) -> list[int]:
-    return [row["offset"] for row in found]
+def offsets(view_rows: list[dict]) -> list[int]:
+    return [row["offset"] for row in view_rows]
 
 
 def reseal(path: Path, position: int) -> None:
@@ -147,7 +147,7 @@ def test_read_committed_leaves_out_aborted_and_open_transactions(tmp_path, split
     )
 
     aborted = [*range(6, 11), *range(18, 28)]
-    assert committed == [one for one in everything if one not in aborted and one < 31]
+    assert committed == [offset for offset in everything if offset not in aborted and offset < 31]
     assert set(aborted) & set(everything)
 
 

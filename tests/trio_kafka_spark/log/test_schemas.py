@@ -8,8 +8,8 @@ from trio_kafka_spark.log.options import VIEWS, LogOptions
 from trio_kafka_spark.log.schemas import BATCHES, ddl, pruned, view_schema
 
 
-def schema_of(**given):
-    return view_schema(LogOptions.from_options({"path": "/a", "subscribe": "t", **given}))
+def schema_of(**more):
+    return view_schema(LogOptions.from_options({"path": "/a", "subscribe": "t", **more}))
 
 
 def test_the_records_schema_has_the_columns_of_the_official_connector():
@@ -41,13 +41,13 @@ def test_a_pruned_schema_has_the_requested_columns_in_their_order():
 
 
 @pytest.mark.parametrize(
-    ("wanted", "said"),
+    ("columns", "said"),
     [
         ({"cuont": "int"}, "no column cuont: did you mean count"),
         ({"zzzz": "int"}, "want topic, partition"),
         ({"count": "bigint"}, "column count is int, found bigint"),
     ],
 )
-def test_an_error_names_a_requested_column_that_does_not_fit_the_view(wanted, said):
+def test_an_error_names_a_requested_column_that_does_not_fit_the_view(columns, said):
     with pytest.raises(OptionError, match=said):
-        pruned(BATCHES, wanted)
+        pruned(BATCHES, columns)

@@ -86,10 +86,10 @@ def test_a_segment_row_has_the_error_and_counts_only_whole_batches(tmp_path):
 def test_the_row_of_an_empty_segment_has_null_offsets_and_times(tmp_path):
     segment(partition(tmp_path), [], base=7)
 
-    (one,) = view(tmp_path)
+    (row,) = view(tmp_path)
 
-    assert (one["first_offset"], one["last_offset"], one["batches"]) == (None, None, 0)
-    assert (one["min_timestamp"], one["max_timestamp"]) == (None, None)
+    assert (row["first_offset"], row["last_offset"], row["batches"]) == (None, None, 0)
+    assert (row["min_timestamp"], row["max_timestamp"]) == (None, None)
 
 
 def test_batch_headers_are_read_only_for_columns_that_need_them(tmp_path, monkeypatch):
@@ -107,9 +107,9 @@ def test_batch_headers_are_read_only_for_columns_that_need_them(tmp_path, monkey
 
 def test_only_segments_with_wanted_offsets_are_shown(tmp_path):
     log(tmp_path)
-    given = {"startingOffsets": '{"t": {"0": 40}}', "endingOffsets": '{"t": {"0": 80}}'}
+    bounds = {"startingOffsets": '{"t": {"0": 40}}', "endingOffsets": '{"t": {"0": 80}}'}
 
-    assert [row["base_offset"] for row in view(tmp_path, ["base_offset"], **given)] == [40]
+    assert [row["base_offset"] for row in view(tmp_path, ["base_offset"], **bounds)] == [40]
 
 
 def test_a_segment_deleted_after_planning_has_no_row(tmp_path):
@@ -127,12 +127,12 @@ def test_tasks_of_the_segments_view_have_at_most_64_segments(tmp_path):
     log(tmp_path, segments=70, batches=1)
     options = LogOptions.from_options({"path": str(tmp_path), "view": "segments"})
 
-    assert [len(one) for one in plan_segments(plan_ranges(options))] == [64, 6]
+    assert [len(task) for task in plan_segments(plan_ranges(options))] == [64, 6]
 
 
 def test_a_log_append_time_is_both_minimum_and_maximum_timestamp_of_a_segment(tmp_path):
     segment(partition(tmp_path), [batch(0, append_time_ms=TIME + 500)])
 
-    (one,) = view(tmp_path)
+    (row,) = view(tmp_path)
 
-    assert (one["min_timestamp"], one["max_timestamp"]) == (time(TIME + 500), time(TIME + 500))
+    assert (row["min_timestamp"], row["max_timestamp"]) == (time(TIME + 500), time(TIME + 500))

@@ -27,8 +27,8 @@ def pieces(root, split=ALL, start=0, stop=ALL):
     return list(partition_pieces(only(root), start=start, stop=stop, split_bytes=split))
 
 
-def spans(found):
-    return [(piece.start, piece.stop) for piece in found]
+def spans(log_pieces):
+    return [(piece.start, piece.stop) for piece in log_pieces]
 
 
 def test_each_segment_is_a_piece_and_the_active_segment_ends_at_its_last_whole_batch(tmp_path):
@@ -52,11 +52,14 @@ def test_pieces_cover_each_offset_once_and_begin_at_batches(tmp_path, interval, 
 
     assert result[0].start == 0
     assert result[-1].stop == 140
-    assert [one.stop for one in result[:-1]] == [one.start for one in result[1:]]
+    assert [piece.stop for piece in result[:-1]] == [piece.start for piece in result[1:]]
     for path in directory.glob("*.log"):
-        mine = [one for one in result if one.path == str(path)]
-        assert {one.begin for one in mine} <= set(positions(path))
-        assert [one.end for one in mine] == [*(one.begin for one in mine[1:]), path.stat().st_size]
+        mine = [piece for piece in result if piece.path == str(path)]
+        assert {piece.begin for piece in mine} <= set(positions(path))
+        assert [piece.end for piece in mine] == [
+            *(piece.begin for piece in mine[1:]),
+            path.stat().st_size,
+        ]
     assert len(result) > 2
 
 
@@ -98,7 +101,7 @@ def test_a_corrupt_index_does_not_change_the_pieces(tmp_path, damage):
 
     result = [piece for piece in pieces(tmp_path, 1) if piece.path == str(path)]
 
-    assert [one.begin for one in result] == positions(path)
+    assert [piece.begin for piece in result] == positions(path)
     assert result[-1].stop == 80
 
 
@@ -116,7 +119,7 @@ def test_pieces_of_a_compacted_log_are_contiguous_in_offsets(tmp_path):
     result = pieces(tmp_path, 1)
 
     assert result[0].start == 0
-    assert [one.stop for one in result[:-1]] == [one.start for one in result[1:]]
+    assert [piece.stop for piece in result[:-1]] == [piece.start for piece in result[1:]]
     assert result[-1].stop == 32
 
 
@@ -128,7 +131,7 @@ def test_a_corrupt_batch_is_inside_a_piece_and_starts_none(tmp_path):
 
     result = pieces(tmp_path, 1)
 
-    assert [one.begin for one in result] == [starts[0], starts[1], starts[3], starts[4]]
+    assert [piece.begin for piece in result] == [starts[0], starts[1], starts[3], starts[4]]
     assert result[1].end == starts[3]
     assert spans(result)[1] == (10, 30)
 
@@ -158,7 +161,7 @@ def test_small_pieces_are_packed_into_one_task_in_order(tmp_path):
     result = pieces(tmp_path)
 
     assert packed(result, 10 * OPEN_COST) == [tuple(result)]
-    assert packed(result, 1) == [(one,) for one in result]
+    assert packed(result, 1) == [(piece,) for piece in result]
     by_two = packed(result, OPEN_COST + 2 * result[0].size + 99)
     assert [len(pack) for pack in by_two] == [2, 2, 2]
     assert packed([], 1) == []

@@ -16,7 +16,7 @@ def refuse(bad):
     raise ValueError(str(bad))
 
 
-def found(root, on_bad=refuse):
+def transactions_in(root, on_bad=refuse):
     pieces = list(
         partition_pieces(find_partitions([str(root)])[0], start=0, stop=1 << 62, split_bytes=500)
     )
@@ -45,7 +45,7 @@ def test_aborted_transactions_equal_the_transaction_index_of_apache_kafka(tmp_pa
         ">hqqqq", (directory / "00000000000000000005.txnindex").read_bytes()
     )
 
-    seen = found(tmp_path)
+    seen = transactions_in(tmp_path)
 
     assert seen.aborted == tuple((entry[1], entry[2], entry[3]) for entry in entries)
     assert len(seen.aborted) == 2
@@ -57,7 +57,7 @@ def test_transactions_that_span_segments_are_found(tmp_path):
     segment(directory, [data(0, 1), data(2, 2), marker(4, 2, committed=True)])
     segment(directory, [data(5, 1), marker(7, 1, committed=False), data(8, 1), data(10, 3)])
 
-    seen = found(tmp_path)
+    seen = transactions_in(tmp_path)
 
     assert seen.aborted == ((1, 0, 7),)
     assert seen.stable_offset == 8
@@ -66,8 +66,8 @@ def test_transactions_that_span_segments_are_found(tmp_path):
 def test_a_marker_without_records_aborts_nothing(tmp_path):
     segment(partition(tmp_path), [marker(4, 2, committed=False), batch(5)], base=4)
 
-    assert found(tmp_path).aborted == ()
-    assert found(tmp_path).stable_offset is None
+    assert transactions_in(tmp_path).aborted == ()
+    assert transactions_in(tmp_path).stable_offset is None
 
 
 def test_transactions_around_a_corrupt_batch_are_found_and_the_damage_is_reported(tmp_path):
@@ -78,10 +78,10 @@ def test_transactions_around_a_corrupt_batch_are_found_and_the_damage_is_reporte
     flip(path, damaged + 16)
     bad = []
 
-    assert found(tmp_path, bad.append).aborted == ((1, 0, 14),)
-    assert [one.position for one in bad] == [damaged]
+    assert transactions_in(tmp_path, bad.append).aborted == ((1, 0, 14),)
+    assert [damage.position for damage in bad] == [damaged]
     with pytest.raises(ValueError, match=f"position {damaged}"):
-        found(tmp_path)
+        transactions_in(tmp_path)
 
 
 def test_a_control_batch_without_a_valid_marker_is_reported_as_damage(tmp_path):
@@ -90,6 +90,6 @@ def test_a_control_batch_without_a_valid_marker_is_reported_as_damage(tmp_path):
     segment(directory, [data(0, 1), lie, batch(3)])
     bad = []
 
-    found(tmp_path, bad.append)
+    transactions_in(tmp_path, bad.append)
 
-    assert [one.position for one in bad] == [len(data(0, 1))]
+    assert [damage.position for damage in bad] == [len(data(0, 1))]

@@ -93,7 +93,9 @@ def test_reading_resumes_at_the_next_whole_batch_after_damage(tmp_path, at, size
     result: list[BadBytes] = []
 
     assert read(planned(tmp_path), size, result.append) == [0, 20, 30, 40, 50, 60, 70]
-    assert [(one.position, one.size) for one in result] == [(starts[1], starts[2] - starts[1])]
+    assert [(damage.position, damage.size) for damage in result] == [
+        (starts[1], starts[2] - starts[1])
+    ]
 
 
 def test_a_truncated_last_batch_of_a_sealed_segment_is_reported_as_damage(tmp_path):
@@ -104,7 +106,7 @@ def test_a_truncated_last_batch_of_a_sealed_segment_is_reported_as_damage(tmp_pa
     result: list[BadBytes] = []
 
     assert read(planned(tmp_path), on_bad=result.append) == [0, 10, 20, 40, 50, 60, 70]
-    assert [(one.position, one.size) for one in result] == [
+    assert [(damage.position, damage.size) for damage in result] == [
         (starts[3], path.stat().st_size - starts[3])
     ]
 

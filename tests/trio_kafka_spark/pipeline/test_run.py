@@ -22,9 +22,9 @@ from trio_kafka_spark.pipeline.run import (
 RUN_S = 600.0
 
 
-def command(**given: object) -> list[str]:
+def command(**more: object) -> list[str]:
     options = {"remote": "local[2]", "conf": [], "dry_run": False, "full_refresh_all": False}
-    return command_line("/spark", "spark-pipeline.yml", **{**options, **given})
+    return command_line("/spark", "spark-pipeline.yml", **{**options, **more})
 
 
 def test_settings_that_a_pipeline_does_not_get_are_named() -> None:
@@ -57,9 +57,9 @@ def test_workers_run_this_interpreter_unless_pyspark_python_is_set() -> None:
         "SPARK_HOME": "/spark",
         "TRIO_KAFKA_BOOTSTRAP": "host:1",
     }
-    given = {"PYSPARK_PYTHON": "/python", "TRIO_KAFKA_BOOTSTRAP": "other:1"}
-    result = environment(given, home="/spark", java="/java", bootstrap="other:1", local=True)
-    assert result == {**given, "SPARK_HOME": "/spark", "JAVA_HOME": "/java"}
+    variables = {"PYSPARK_PYTHON": "/python", "TRIO_KAFKA_BOOTSTRAP": "other:1"}
+    result = environment(variables, home="/spark", java="/java", bootstrap="other:1", local=True)
+    assert result == {**variables, "SPARK_HOME": "/spark", "JAVA_HOME": "/java"}
 
 
 def test_only_local_workers_of_an_installed_pyspark_run_the_launcher(

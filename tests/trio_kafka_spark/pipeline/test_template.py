@@ -1,4 +1,4 @@
-"""What `trio-kafka pipeline init` writes."""
+"""Files written by `trio-kafka pipeline init`."""
 
 import ast
 import re
@@ -13,7 +13,7 @@ def test_each_template_file_ends_with_a_newline() -> None:
 def test_the_template_has_a_docstring_for_each_table() -> None:
     module = ast.parse(FILES["transformations/tables.py"])
 
-    functions = [one for one in module.body if isinstance(one, ast.FunctionDef)]
+    functions = [node for node in module.body if isinstance(node, ast.FunctionDef)]
     assert [function.name for function in functions] == ["records", "per_key"]
     assert [function.name for function in functions if not ast.get_docstring(function)] == []
 

@@ -19,7 +19,7 @@ BOOTSTRAP = {"kafka.bootstrap.servers": "localhost:9092"}
 
 
 def schema(**types: str) -> Any:
-    """What is used of Spark's StructType."""
+    """The used part of Spark's StructType."""
     return SimpleNamespace(
         fields=[
             SimpleNamespace(
@@ -35,9 +35,13 @@ def options(**ours: str) -> SinkOptions:
 
 
 def test_option_names_are_case_insensitive() -> None:
-    made = options(TOPIC="t", maxrecordspersecond="12.5", timestampColumn="at")
+    sink_options = options(TOPIC="t", maxrecordspersecond="12.5", timestampColumn="at")
 
-    assert (made.topic, made.records_per_second, made.timestamp_column) == ("t", 12.5, "at")
+    assert (sink_options.topic, sink_options.records_per_second, sink_options.timestamp_column) == (
+        "t",
+        12.5,
+        "at",
+    )
 
 
 def test_an_unknown_option_is_refused_with_the_nearest_name() -> None:
@@ -48,9 +52,9 @@ def test_an_unknown_option_is_refused_with_the_nearest_name() -> None:
 
 
 def test_options_of_sources_and_of_spark_are_ignored() -> None:
-    made = options(topic="t", subscribe="x", checkpointLocation="/c", includeHeaders="true")
+    sink_options = options(topic="t", subscribe="x", checkpointLocation="/c", includeHeaders="true")
 
-    assert made == options(topic="t")
+    assert sink_options == options(topic="t")
 
 
 def test_transactions_have_a_prefix_and_a_timeout() -> None:
@@ -157,13 +161,13 @@ def test_a_topic_column_can_have_any_type_if_the_topic_option_is_set() -> None:
 
 
 def test_a_timestamp_column_that_is_missing_or_of_another_type_is_refused() -> None:
-    made = options(topic="t", timestampColumn="at")
+    sink_options = options(topic="t", timestampColumn="at")
 
-    check_columns(schema(value="string", at="timestamp"), made)
+    check_columns(schema(value="string", at="timestamp"), sink_options)
     with pytest.raises(OptionError, match="column at is bigint: want a column of type timestamp"):
-        check_columns(schema(value="string", at="bigint"), made)
+        check_columns(schema(value="string", at="bigint"), sink_options)
     with pytest.raises(OptionError, match="column at is not there"):
-        check_columns(schema(value="string"), made)
+        check_columns(schema(value="string"), sink_options)
 
 
 def test_the_save_mode_overwrite_is_refused() -> None:

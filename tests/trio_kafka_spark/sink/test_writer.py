@@ -35,10 +35,10 @@ def schema(**types: str) -> Any:
 
 
 def batches(first: int, *sizes: int) -> list[pa.RecordBatch]:
-    made = []
+    result = []
     for size in sizes:
         numbers = range(first, first + size)
-        made.append(
+        result.append(
             pa.RecordBatch.from_pydict(
                 {
                     "key": [None if number % 5 == 0 else f"k{number % 97}" for number in numbers],
@@ -47,7 +47,7 @@ def batches(first: int, *sizes: int) -> list[pa.RecordBatch]:
             )
         )
         first += size
-    return made
+    return result
 
 
 def values_of(bootstrap: str, topic: str) -> list[int]:
@@ -57,11 +57,11 @@ def values_of(bootstrap: str, topic: str) -> list[int]:
 def test_a_task_writes_all_rows_and_reports_the_last_offsets(shared_broker: BrokerProcess) -> None:
     create_topic(shared_broker.bootstrap, "writer-1", 3)
     options = {"kafka.bootstrap.servers": shared_broker.bootstrap, "topic": "writer-1"}
-    made = batch_writer(options, schema(key="string", value="string"), overwrite=False)
-    task = pickle.loads(pickle.dumps(made))
+    writer = batch_writer(options, schema(key="string", value="string"), overwrite=False)
+    task = pickle.loads(pickle.dumps(writer))
 
     written = pickle.loads(pickle.dumps(task.write(iter(batches(0, 1000, 1, 3000)))))
-    made.commit([written])
+    writer.commit([written])
 
     assert isinstance(written, Written)
     assert written.rows == 4001
@@ -96,7 +96,7 @@ def test_records_without_keys_change_partition_after_each_batch(
     batch_writer(options, schema(value="string"), overwrite=False).write(iter([rows]))
 
     counts = Counter(
-        one.partition() for one in read_topic(shared_broker.bootstrap, "writer-sticky")
+        message.partition() for message in read_topic(shared_broker.bootstrap, "writer-sticky")
     )
     assert set(counts) == {0, 1, 2}
     assert max(counts.values()) - min(counts.values()) <= 50
@@ -112,11 +112,11 @@ def test_a_task_without_rows_writes_nothing(shared_broker: BrokerProcess) -> Non
 
 def test_a_null_topic_fails_the_task(shared_broker: BrokerProcess) -> None:
     options = {"kafka.bootstrap.servers": shared_broker.bootstrap}
-    made = batch_writer(options, schema(value="string", topic="string"), overwrite=False)
+    writer = batch_writer(options, schema(value="string", topic="string"), overwrite=False)
     rows = pa.RecordBatch.from_pydict({"value": ["v"], "topic": pa.nulls(1, pa.string())})
 
     with pytest.raises(SourceError, match=r"\[KAFKA_NULL_TOPIC_IN_DATA\]"):
-        made.write(iter([rows]))
+        writer.write(iter([rows]))
 
 
 def test_wrong_columns_options_and_modes_are_refused_before_a_task_runs() -> None:
@@ -146,9 +146,9 @@ def test_the_text_of_a_writer_holds_no_password() -> None:
         ),
     }
 
-    made = batch_writer(options, schema(value="string"), overwrite=False)
+    writer = batch_writer(options, schema(value="string"), overwrite=False)
 
-    assert "s3cr3t" not in repr(made.options)
+    assert "s3cr3t" not in repr(writer.options)
 
 
 def test_paced_rows_are_sent_at_the_given_rate() -> None:
@@ -298,7 +298,7 @@ def test_complete_mode_writes_each_update_of_an_aggregation(
 
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    ("select", "options", "mode", "told"),
+    ("select", "options", "mode", "reason"),
     [
         (["id AS value"], {"topic": "t"}, "append", "[_LEGACY_ERROR_TEMP_3080] value attribute"),
         (["'v' AS value"], {}, "append", "[_LEGACY_ERROR_TEMP_3080] topic option required"),
@@ -314,7 +314,7 @@ def test_a_refused_write_shows_condition_and_reason_in_spark(
     select: list[str],
     options: dict[str, str],
     mode: str,
-    told: str,
+    reason: str,
 ) -> None:
     writer = spark.range(3).selectExpr(*select).write.format("trio-kafka").mode(mode)
     writer = writer.option("kafka.bootstrap.servers", shared_broker.bootstrap).options(**options)
@@ -322,4 +322,4 @@ def test_a_refused_write_shows_condition_and_reason_in_spark(
     with pytest.raises(Exception) as caught:
         writer.save()
 
-    assert told in str(caught.value)
+    assert reason in str(caught.value)

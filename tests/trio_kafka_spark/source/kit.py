@@ -13,7 +13,7 @@ WAIT_S = 30.0
 
 @frozen(kw_only=True)
 class Record:
-    """What is written; None as `timestamp` is the clock's."""
+    """Record to write; None as `timestamp` is the clock's."""
 
     key: bytes | None = None
     value: bytes | None = None

@@ -58,10 +58,10 @@ def test_transactions_of_apache_kafka_are_read_by_isolation_level(kafka: BrokerP
     committed = {**where, "kafka.isolation.level": "read_committed"}
 
     result = {}
-    for name, given in (("all", where), ("committed", committed)):
-        batch = batch_reader(**given)
+    for name, reader_options in (("all", where), ("committed", committed)):
+        batch = batch_reader(**reader_options)
         result[name] = [row["value"].decode() for row in rows(batch, batch.partitions())]
-        stream = stream_reader(**given, startingOffsets="earliest")
+        stream = stream_reader(**reader_options, startingOffsets="earliest")
         start = stream.initialOffset()
         end = stream.latestOffset(start, stream.getDefaultReadLimit())
         read = rows(stream, stream.partitions(start, end))

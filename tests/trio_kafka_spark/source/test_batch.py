@@ -256,9 +256,9 @@ def test_pushed_filters_narrow_the_offsets_of_the_tasks(
     since = datetime.fromtimestamp(FIRST_MS / 1000, UTC) + timedelta(milliseconds=9)
     late = GreaterThanOrEqual(("timestamp",), since)
 
-    left = reader.pushFilters([EqualTo(("partition",), 1), late, LessThan(("offset",), 8)])
+    remaining = reader.pushFilters([EqualTo(("partition",), 1), late, LessThan(("offset",), 8)])
 
-    assert list(left) == [late]
+    assert list(remaining) == [late]
     assert spans(reader.partitions()) == [(1, 4, 8)]
 
 

@@ -115,12 +115,12 @@ def bootstrap(sampled_broker: BrokerProcess) -> str:
 @pytest.fixture(scope="module")
 def partitions(bootstrap: str) -> Callable[[str], list[TopicPartition]]:
     """Partitions with one kind of data."""
-    made: dict[str, list[TopicPartition]] = {}
+    partitions_by_data: dict[str, list[TopicPartition]] = {}
 
     def make(data: str) -> list[TopicPartition]:
-        if data not in made:
-            made[data] = make_data(bootstrap, data)
-        return made[data]
+        if data not in partitions_by_data:
+            partitions_by_data[data] = make_data(bootstrap, data)
+        return partitions_by_data[data]
 
     return make
 
@@ -146,20 +146,20 @@ def options_of(bootstrap: str, case: Case, tps: Sequence[TopicPartition]) -> dic
     """Options of one case for a batch; a stream takes those of the start."""
     chosen, positions, mode, data = case
     topics = sorted({tp.topic for tp in tps})
-    given = {"includeHeaders": "true"}
+    options = {"includeHeaders": "true"}
     if chosen == "subscribe":
-        given[chosen] = ",".join(topics)
+        options[chosen] = ",".join(topics)
     elif chosen == "subscribePattern":
-        given[chosen] = f"^{topics[0][:-1]}" if len(topics) > 1 else f"^{topics[0]}$"
+        options[chosen] = f"^{topics[0][:-1]}" if len(topics) > 1 else f"^{topics[0]}$"
     else:
         by_topic = {name: [tp.partition for tp in tps if tp.topic == name] for name in topics}
-        given[chosen] = json.dumps(by_topic)
+        options[chosen] = json.dumps(by_topic)
     if data == "committed":
-        given["kafka.isolation.level"] = "read_committed"
-    given |= positions_of(positions, tps)
+        options["kafka.isolation.level"] = "read_committed"
+    options |= positions_of(positions, tps)
     if mode != "batch":
-        given = {name: value for name, value in given.items() if not name.startswith("ending")}
-    return given
+        options = {name: value for name, value in options.items() if not name.startswith("ending")}
+    return options
 
 
 def positions_of(positions: str, tps: Sequence[TopicPartition]) -> dict[str, str]:
@@ -209,7 +209,9 @@ def test_a_query_finds_the_rows_and_commits_the_offsets_of_the_official_connecto
     tps = partitions(case[3])
     options = options_of(bootstrap, case, tps)
 
-    theirs, ours = (found(source, options, case[2], tmp_path) for source in both(spark, bootstrap))
+    theirs, ours = (
+        rows_or_refusal(source, options, case[2], tmp_path) for source in both(spark, bootstrap)
+    )
 
     assert ours == theirs
     if case[1].endswith("strategy error"):
@@ -218,14 +220,14 @@ def test_a_query_finds_the_rows_and_commits_the_offsets_of_the_official_connecto
         assert theirs[0]  # markers of transactions are so late that times find little in samples
 
 
-def found(
-    source: Source, given: Options, mode: str, directory: Path
+def rows_or_refusal(
+    source: Source, options: Options, mode: str, directory: Path
 ) -> tuple[list[str], list[object]] | str:
     try:
         if mode == "batch":
-            return batch_rows(source, given), []
+            return batch_rows(source, options), []
         checkpoint = directory / source.format
-        return stream_rows(source, given, checkpoint, available_now=mode == "available now")
+        return stream_rows(source, options, checkpoint, available_now=mode == "available now")
     except Exception as error:
         if "no record of" in str(error) or "No offset matched" in str(error):
             return "refused"
@@ -253,7 +255,7 @@ def test_a_limited_stream_has_the_tasks_and_batches_of_the_official_connector(
     partitions: Callable[[str], list[TopicPartition]],
     tmp_path: Path,
 ) -> None:
-    given = {
+    options = {
         "subscribe": ",".join(sorted({tp.topic for tp in partitions("plain")})),
         "startingOffsets": "earliest",
         "minPartitions": "9",
@@ -262,7 +264,7 @@ def test_a_limited_stream_has_the_tasks_and_batches_of_the_official_connector(
     }
 
     theirs, ours = (
-        stream_rows(source, given, tmp_path / source.format, available_now=True, select=tasks)
+        stream_rows(source, options, tmp_path / source.format, available_now=True, select=tasks)
         for source in both(spark, bootstrap)
     )
 
@@ -271,11 +273,11 @@ def test_a_limited_stream_has_the_tasks_and_batches_of_the_official_connector(
     assert len(ours[1]) == 2
 
 
-def tasks(found: "DataFrame") -> "DataFrame":
+def tasks(records: "DataFrame") -> "DataFrame":
     """The range of offsets that each task has read."""
     from pyspark.sql import functions as f
 
-    grouped = found.groupBy(f.spark_partition_id(), "topic", "partition")
+    grouped = records.groupBy(f.spark_partition_id(), "topic", "partition")
     ranges = grouped.agg(f.min("offset").alias("offset"), f.max("offset").alias("last"))
     return ranges.select("topic", "partition", "offset", "last")
 
@@ -288,10 +290,10 @@ def test_a_running_stream_finds_new_records_and_partitions_as_the_official_conne
     for name in names[:2]:
         create_topic(bootstrap, name, partitions=1)
         produce(bootstrap, name, numbered(5, partitions=1))
-    given = {"subscribePattern": "^eq-live-", "failOnDataLoss": "false"}
+    options = {"subscribePattern": "^eq-live-", "failOnDataLoss": "false"}
     result: dict[str, list[Row]] = {name: [] for name in FORMATS}
     queries = [
-        source.stream(given)
+        source.stream(options)
         .writeStream.foreachBatch(partial(keep, result[source.format]))
         .option("checkpointLocation", str(tmp_path / source.format))
         .start()
@@ -326,8 +328,8 @@ def test_a_running_stream_finds_new_records_and_partitions_as_the_official_conne
     assert set(ours_end) == {names[0], names[2]}
 
 
-def keep(found: "list[Row]", batch: "DataFrame", _: int) -> None:
-    found += batch.collect()
+def keep(rows: "list[Row]", batch: "DataFrame", _: int) -> None:
+    rows += batch.collect()
 
 
 # --- error conditions
@@ -372,10 +374,10 @@ def test_batches_fail_with_the_error_condition_of_the_official_connector(
     condition: str,
 ) -> None:
     partitions("plain")
-    given = {"subscribe": "eq-plain-a", **BATCHES[condition]}
+    options = {"subscribe": "eq-plain-a", **BATCHES[condition]}
 
     for source in both(spark, bootstrap):
-        assert condition_of(partial(batch_rows, source, given), conditions) == condition
+        assert condition_of(partial(batch_rows, source, options), conditions) == condition
 
 
 def test_a_timestamp_beyond_microseconds_fails_as_with_the_official_connector(
@@ -386,8 +388,8 @@ def test_a_timestamp_beyond_microseconds_fails_as_with_the_official_connector(
     produce(bootstrap, "eq-nanoseconds", [Record(value=b"x", timestamp=FIRST_MS * 1_000_000)])
 
     for source in both(spark, bootstrap):
-        given = {"subscribe": "eq-nanoseconds"}
-        condition = condition_of(partial(batch_rows, source, given), conditions)
+        options = {"subscribe": "eq-nanoseconds"}
+        condition = condition_of(partial(batch_rows, source, options), conditions)
         assert condition == "KAFKA_MALFORMED_RECORD_TIMESTAMP"
 
 
@@ -436,26 +438,26 @@ def test_data_loss_in_a_stream_has_the_condition_or_rows_of_the_official_connect
     """The checkpoint has a batch that was planned before the data were lost."""
     with_rows = size(condition in SHORT, True)
     partitions("plain")
-    given = {"subscribePattern": "^(eq-plain-a|trimmed|eq-gone)$"}
+    options = {"subscribePattern": "^(eq-plain-a|trimmed|eq-gone)$"}
     if condition.endswith("PRESENT"):
-        given["kafka.group.id"] = "mine"
-    left = []
+        options["kafka.group.id"] = "mine"
+    results = []
     for source in both(spark, bootstrap):
         strict, lenient = (tmp_path / f"{source.format}-{kind}" for kind in ("strict", "lenient"))
         for checkpoint in (strict, lenient):
             write_checkpoint(checkpoint, *PLANNED[condition])
-        run = partial(run_nowhere, source, given, strict)
+        run = partial(run_nowhere, source, options, strict)
 
         assert condition_of(run, conditions) == condition
         if with_rows:
-            allowed = {**given, "failOnDataLoss": "false"}
-            left.append(stream_rows(source, allowed, lenient, available_now=True))
+            allowed = {**options, "failOnDataLoss": "false"}
+            results.append(stream_rows(source, allowed, lenient, available_now=True))
 
-    assert left[:1] == left[1:]
+    assert results[:1] == results[1:]
 
 
-def run_nowhere(source: Source, given: Options, checkpoint: Path) -> None:
-    writer = source.stream(given).writeStream.format("noop").trigger(availableNow=True)
+def run_nowhere(source: Source, options: Options, checkpoint: Path) -> None:
+    writer = source.stream(options).writeStream.format("noop").trigger(availableNow=True)
     writer.option("checkpointLocation", str(checkpoint)).start().awaitTermination()
 
 
@@ -481,7 +483,7 @@ def test_a_topic_deleted_during_available_now_fails_as_with_the_official_connect
         name = f"eq-fleeting-{source.format}-{created_again}".lower()
         create_topic(bootstrap, name, partitions=1)
         produce(bootstrap, name, numbered(10, partitions=1))
-        given = {
+        options = {
             "subscribePattern": f"^{name}",
             "startingOffsets": "earliest",
             "maxOffsetsPerTrigger": "5",
@@ -494,7 +496,7 @@ def test_a_topic_deleted_during_available_now_fails_as_with_the_official_connect
             return batch.limit(0)
 
         run = partial(
-            stream_rows, source, given, tmp_path / name, available_now=True, select=delete
+            stream_rows, source, options, tmp_path / name, available_now=True, select=delete
         )
         assert condition_of(run, conditions) == condition
 
@@ -511,26 +513,26 @@ def test_options_that_the_official_connector_refuses_are_refused(
     """In the short form Spark asks ours about a few only; the tests of the options, about all."""
     partitions("plain")
     theirs, ours = both(spark, bootstrap)
-    for given in REFUSED:
+    for options in REFUSED:
         with pytest.raises(Exception, match=r"\w"):
-            theirs.batch({"subscribe": "eq-plain-a", **given}).collect()
-    for given in REFUSED[:: size(6, 1)]:
+            theirs.batch({"subscribe": "eq-plain-a", **options}).collect()
+    for options in REFUSED[:: size(6, 1)]:
         with pytest.raises(Exception, match="option "):
-            ours.batch({"subscribe": "eq-plain-a", **given}).collect()
+            ours.batch({"subscribe": "eq-plain-a", **options}).collect()
 
 
 def test_a_stream_continues_from_a_checkpoint_of_the_other_format(
     spark: "SparkSession", bootstrap: str, tmp_path: Path
 ) -> None:
     name = create_topic(bootstrap, "eq-moving")
-    given = {"subscribe": name, "startingOffsets": "earliest"}
+    options = {"subscribe": name, "startingOffsets": "earliest"}
     sources = dict(zip(FORMATS, both(spark, bootstrap), strict=True))
     checkpoint = tmp_path / "moved"
     read = []
     for number, each in enumerate((THEIRS, OURS, THEIRS)):
         produce(bootstrap, name, numbered(10, first=10 * number))
 
-        result, _ = stream_rows(sources[each], given, checkpoint, available_now=True)
+        result, _ = stream_rows(sources[each], options, checkpoint, available_now=True)
 
         read.append(len(result))
 
@@ -553,8 +555,8 @@ def test_ranges_are_split_as_by_the_official_connector(spark: "SparkSession") ->
         each = random.choice([None, random.randrange(1, 300)])
 
         ours = [
-            (one.partition.partition, one.start, one.stop)
-            for one in split(ranges, at_least=at_least, records_each=each)
+            (piece.partition.partition, piece.start, piece.stop)
+            for piece in split(ranges, at_least=at_least, records_each=each)
         ]
 
         assert ours == list(split_by_connector(spark, ranges, at_least, each))
@@ -567,16 +569,20 @@ def split_by_connector(
     package = jvm.org.apache.spark.sql.kafka010
     convert = jvm.scala.jdk.javaapi.CollectionConverters
     listed = jvm.java.util.ArrayList()
-    for one in ranges:
-        tp = jvm.org.apache.kafka.common.TopicPartition("t", one.partition.partition)
-        listed.add(package.KafkaOffsetRange(tp, one.start, one.stop, jvm.scala.Option.empty()))
-    given = jvm.java.util.HashMap()
+    for offset_range in ranges:
+        tp = jvm.org.apache.kafka.common.TopicPartition("t", offset_range.partition.partition)
+        listed.add(
+            package.KafkaOffsetRange(
+                tp, offset_range.start, offset_range.stop, jvm.scala.Option.empty()
+            )
+        )
+    settings = jvm.java.util.HashMap()
     for name, value in (("minPartitions", at_least), ("maxRecordsPerPartition", each)):
         if value is not None:
-            given[name] = str(value)
-    options = jvm.org.apache.spark.sql.util.CaseInsensitiveStringMap(given)
+            settings[name] = str(value)
+    options = jvm.org.apache.spark.sql.util.CaseInsensitiveStringMap(settings)
     calculator = package.KafkaOffsetRangeCalculator.apply(options)
     none = convert.asScala(jvm.java.util.ArrayList()).toSeq()
     result = calculator.getRanges(convert.asScala(listed).toSeq(), none)
-    for one in convert.asJava(result):
-        yield one.partition(), one.fromOffset(), one.untilOffset()
+    for offset_range in convert.asJava(result):
+        yield offset_range.partition(), offset_range.fromOffset(), offset_range.untilOffset()

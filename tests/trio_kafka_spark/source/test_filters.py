@@ -29,7 +29,7 @@ NOON = datetime(2026, 1, 1, 12, 0, 0, 1500, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
-    ("one", "start", "stop"),
+    ("predicate", "start", "stop"),
     [
         (EqualTo(OFFSET, 5), 5, 6),
         (GreaterThan(OFFSET, 5), 6, 2**63 - 1),
@@ -38,10 +38,10 @@ NOON = datetime(2026, 1, 1, 12, 0, 0, 1500, tzinfo=UTC)
         (LessThanOrEqual(OFFSET, 5), 0, 6),
     ],
 )
-def test_filters_on_the_offset_narrow_the_range(one: Filter, start: int, stop: int) -> None:
+def test_filters_on_the_offset_narrow_the_range(predicate: Filter, start: int, stop: int) -> None:
     bounds = Bounds()
 
-    assert bounds.push([one]) == []
+    assert bounds.push([predicate]) == []
     assert (bounds.start, bounds.stop) == (start, stop)
 
 
@@ -54,14 +54,14 @@ def test_several_offset_filters_give_the_intersection_of_their_ranges() -> None:
 
 def test_a_filter_on_a_list_of_offsets_narrows_the_range_and_stays_with_spark() -> None:
     bounds = Bounds()
-    one = In(OFFSET, (9, 4))
+    predicate = In(OFFSET, (9, 4))
 
-    assert bounds.push([one]) == [one]
+    assert bounds.push([predicate]) == [predicate]
     assert (bounds.start, bounds.stop) == (4, 10)
 
 
 @pytest.mark.parametrize(
-    ("one", "admitted"),
+    ("predicate", "admitted"),
     [
         (EqualTo(PARTITION, 1), ["ab-1", "cd-1"]),
         (In(PARTITION, (0, 2)), ["ab-0", "cd-0"]),
@@ -76,10 +76,12 @@ def test_a_filter_on_a_list_of_offsets_narrows_the_range_and_stays_with_spark() 
         (GreaterThan(TOPIC, "b"), ["cd-0", "cd-1"]),
     ],
 )
-def test_filters_on_topic_and_partition_select_partitions(one: Filter, admitted: list[str]) -> None:
+def test_filters_on_topic_and_partition_select_partitions(
+    predicate: Filter, admitted: list[str]
+) -> None:
     bounds = Bounds()
 
-    assert bounds.push([one]) == []
+    assert bounds.push([predicate]) == []
     partitions = [TopicPartition(name, number) for name in ("ab", "cd") for number in (0, 1)]
     assert [str(tp) for tp in partitions if bounds.admits(tp)] == admitted
 
@@ -100,7 +102,7 @@ def test_not_null_filters_on_columns_that_are_never_null_are_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    "one",
+    "predicate",
     [
         EqualTo(("value",), b"x"),
         EqualTo(("headers", "key"), "x"),
@@ -117,8 +119,8 @@ def test_not_null_filters_on_columns_that_are_never_null_are_taken() -> None:
         Not(GreaterThan(TIMESTAMP, NOON)),
     ],
 )
-def test_other_filters_are_left_to_spark(one: Any) -> None:
+def test_other_filters_are_left_to_spark(predicate: Any) -> None:
     bounds = Bounds()
 
-    assert bounds.push([one]) == [one]
+    assert bounds.push([predicate]) == [predicate]
     assert bounds == Bounds()

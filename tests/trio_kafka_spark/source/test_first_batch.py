@@ -94,10 +94,10 @@ class Sink:
 
 
 def run(
-    source: Source, given: Options, checkpoint: Path, sink: Sink, trigger: dict[str, Any]
+    source: Source, options: Options, checkpoint: Path, sink: Sink, trigger: dict[str, Any]
 ) -> None:
     """Run a query until it has read all that there is, or fails."""
-    writer = source.stream(given).writeStream.foreachBatch(sink.take)
+    writer = source.stream(options).writeStream.foreachBatch(sink.take)
     writer = writer.option("checkpointLocation", str(checkpoint))
     query = (writer.trigger(**trigger) if trigger else writer).start()
     try:
@@ -137,15 +137,15 @@ def test_a_stream_whose_first_batch_failed_reads_as_the_official_connector(
         topic = f"first-{source.format}-{trigger}-{change}".replace(" ", "-").replace(",", "")
         create_topic(bootstrap, topic, partitions=1)
         produce(bootstrap, topic, numbered(5, partitions=1))
-        given, sink = {"subscribe": topic, **start}, Sink([])
+        options, sink = {"subscribe": topic, **start}, Sink([])
         checkpoint = tmp_path / source.format
         with pytest.raises(Exception, match="the sink is down"):
-            run(source, given, checkpoint, sink, TRIGGERS[trigger])
+            run(source, options, checkpoint, sink, TRIGGERS[trigger])
         first = offsets_of(checkpoint, 0)
         alter(bootstrap, topic)
         sink.is_down = False
 
-        again = partial(run, source, given, checkpoint, sink, TRIGGERS[trigger])
+        again = partial(run, source, options, checkpoint, sink, TRIGGERS[trigger])
         condition = condition_of(again, conditions) or condition_of(again, conditions)
 
         read = [row.replace(topic, "topic") for row in in_order(sink.rows)]
@@ -165,13 +165,13 @@ def test_the_official_connector_continues_after_a_first_batch_of_this_format(
 ) -> None:
     bootstrap = sampled_broker.bootstrap
     topic = create_topic(bootstrap, "first-then-theirs")
-    given = {"subscribe": topic, "startingOffsets": "earliest"}
+    options = {"subscribe": topic, "startingOffsets": "earliest"}
     sources = dict(zip(FORMATS, both(spark, bootstrap), strict=True))
     read = []
     for number, each in enumerate((OURS, THEIRS, OURS)):
         produce(bootstrap, topic, numbered(10, first=10 * number))
 
-        rows, _ = stream_rows(sources[each], given, tmp_path / "moved", available_now=True)
+        rows, _ = stream_rows(sources[each], options, tmp_path / "moved", available_now=True)
 
         read.append(len(rows))
 
@@ -186,8 +186,8 @@ def test_a_restart_without_new_records_after_the_first_batch_adds_no_batch(
     topic = create_topic(bootstrap, "first-and-only")
     produce(bootstrap, topic, numbered(4))
     source = Source(spark=spark, bootstrap=bootstrap, format=OURS)
-    given = {"subscribe": topic, "startingOffsets": "earliest"}
+    options = {"subscribe": topic, "startingOffsets": "earliest"}
     for _ in range(2):
-        stream_rows(source, given, tmp_path / "idle", available_now=True)
+        stream_rows(source, options, tmp_path / "idle", available_now=True)
 
     assert len(committed(tmp_path / "idle")) == 1

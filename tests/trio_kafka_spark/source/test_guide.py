@@ -19,7 +19,7 @@ ROWS = [
     for name, default in re.findall(r"^\| `([\w.]+)` \|(.*?)\|", GUIDE, re.MULTILINE)
 ]
 BLOCKS = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
-GIVEN = {"kafka.bootstrap.servers": "localhost:9092", "subscribe": "orders"}
+REQUIRED = {"kafka.bootstrap.servers": "localhost:9092", "subscribe": "orders"}
 
 
 def test_each_option_is_in_the_table_of_the_guide_once() -> None:
@@ -27,14 +27,14 @@ def test_each_option_is_in_the_table_of_the_guide_once() -> None:
 
 
 def test_defaults_in_the_table_of_the_guide_are_the_defaults_of_the_options() -> None:
-    given = {
+    defaults = {
         name: default.strip("`")
         for name, default in ROWS
         if re.fullmatch(r"`.+`", default) and not name.startswith("ending")
     }
 
-    assert len(given) >= 8
-    assert parse({**GIVEN, **given}, Mode.STREAM) == parse(GIVEN, Mode.STREAM)
+    assert len(defaults) >= 8
+    assert parse({**REQUIRED, **defaults}, Mode.STREAM) == parse(REQUIRED, Mode.STREAM)
 
 
 @pytest.mark.spark

@@ -36,12 +36,12 @@ REFUSED: Final = (
 )
 
 
-def batch(**given: str) -> ReadOptions:
-    return parse({**WHERE, "subscribe": "a", **given}, Mode.BATCH)
+def batch(**more: str) -> ReadOptions:
+    return parse({**WHERE, "subscribe": "a", **more}, Mode.BATCH)
 
 
-def stream(**given: str) -> ReadOptions:
-    return parse({**WHERE, "subscribe": "a", **given}, Mode.STREAM)
+def stream(**more: str) -> ReadOptions:
+    return parse({**WHERE, "subscribe": "a", **more}, Mode.STREAM)
 
 
 def test_defaults_equal_the_defaults_of_the_official_connector() -> None:
@@ -59,10 +59,10 @@ def test_defaults_equal_the_defaults_of_the_official_connector() -> None:
     assert (options.offset_attempts, options.offset_retry_s) == (3, 1.0)
 
 
-@pytest.mark.parametrize("given", REFUSED, ids=str)
-def test_options_that_the_official_connector_refuses_are_refused(given: dict[str, str]) -> None:
+@pytest.mark.parametrize("options", REFUSED, ids=str)
+def test_options_that_the_official_connector_refuses_are_refused(options: dict[str, str]) -> None:
     with pytest.raises(OptionError, match=r"option \w+"):
-        batch(**given)
+        batch(**options)
 
 
 def test_option_names_are_case_insensitive() -> None:
@@ -86,7 +86,7 @@ def test_partitions_are_assigned_as_json() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("options", "reason"),
     [
         ({}, "found none; expected exactly one of subscribe, subscribePattern, assign"),
         ({"subscribe": "a", "assign": "{}"}, "found subscribe and assign"),
@@ -97,10 +97,10 @@ def test_partitions_are_assigned_as_json() -> None:
     ],
 )
 def test_exactly_one_of_subscribe_subscribe_pattern_and_assign_is_required(
-    given: dict[str, str], told: str
+    options: dict[str, str], reason: str
 ) -> None:
-    with pytest.raises(OptionError, match=told):
-        parse({**WHERE, **given}, Mode.BATCH)
+    with pytest.raises(OptionError, match=reason):
+        parse({**WHERE, **options}, Mode.BATCH)
 
 
 def test_an_unknown_option_is_an_error_with_the_nearest_name() -> None:
@@ -141,18 +141,18 @@ def test_ending_offsets_of_a_stream_are_refused(name: str) -> None:
 
 
 def test_a_starting_timestamp_overrides_timestamps_by_partition_and_offsets() -> None:
-    given = {
+    options = {
         "startingOffsets": '{"a":{"0":1}}',
         "startingOffsetsByTimestamp": '{"a":{"0":2}}',
         "startingTimestamp": "3",
     }
 
-    assert batch(**given).start.timestamp == 3
-    del given["startingTimestamp"]
-    assert batch(**given).start.at is At.TIMESTAMPS
-    assert batch(**given).start.numbers == {A0: 2}
-    del given["startingOffsetsByTimestamp"]
-    assert batch(**given).start.numbers == {A0: 1}
+    assert batch(**options).start.timestamp == 3
+    del options["startingTimestamp"]
+    assert batch(**options).start.at is At.TIMESTAMPS
+    assert batch(**options).start.numbers == {A0: 2}
+    del options["startingOffsetsByTimestamp"]
+    assert batch(**options).start.numbers == {A0: 1}
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ Spans = list[tuple[int, int, int, bool]]
 
 
 @contextmanager
-def resolver(broker: BrokerProcess, topic: str, mode: Mode, **given: str) -> Iterator[Resolver]:
-    read = parse(options(broker.bootstrap, topic, **given), mode)
+def resolver(broker: BrokerProcess, topic: str, mode: Mode, **more: str) -> Iterator[Resolver]:
+    read = parse(options(broker.bootstrap, topic, **more), mode)
     with Cluster(read.client) as cluster:
         yield Resolver(options=read, cluster=cluster)
 
@@ -37,7 +37,15 @@ def filled(sampled_broker: BrokerProcess, topic: str) -> str:
 
 
 def spans(ranges: list[OffsetRange]) -> Spans:
-    return [(one.partition.partition, one.start, one.stop, one.from_earliest) for one in ranges]
+    return [
+        (
+            offset_range.partition.partition,
+            offset_range.start,
+            offset_range.stop,
+            offset_range.from_earliest,
+        )
+        for offset_range in ranges
+    ]
 
 
 def test_a_pickled_task_holds_topic_partition_and_offsets_only() -> None:
@@ -65,16 +73,16 @@ def test_a_pickled_task_holds_topic_partition_and_offsets_only() -> None:
 def test_filter_bounds_narrow_the_tasks_of_a_batch(
     sampled_broker: BrokerProcess, filled: str, bounds: Bounds, planned: Spans
 ) -> None:
-    with resolver(sampled_broker, filled, Mode.BATCH) as one:
-        assert spans(plan_batch(one, bounds)) == planned
+    with resolver(sampled_broker, filled, Mode.BATCH) as offset_resolver:
+        assert spans(plan_batch(offset_resolver, bounds)) == planned
 
 
 def test_a_given_ending_offset_stays_although_no_record_is_as_late_as_the_filter(
     sampled_broker: BrokerProcess, filled: str
 ) -> None:
     ends = f'{{"{filled}":{{"0":15,"1":-1}}}}'
-    with resolver(sampled_broker, filled, Mode.BATCH, endingOffsets=ends) as one:
-        planned = plan_batch(one, Bounds(since_ms=FIRST_MS + 1000))
+    with resolver(sampled_broker, filled, Mode.BATCH, endingOffsets=ends) as offset_resolver:
+        planned = plan_batch(offset_resolver, Bounds(since_ms=FIRST_MS + 1000))
 
     assert spans(planned) == [(0, 0, 15, True)]
 
@@ -83,9 +91,11 @@ def test_a_micro_batch_has_tasks_only_for_partitions_with_records(
     sampled_broker: BrokerProcess, filled: str
 ) -> None:
     p0, p1 = TopicPartition(filled, 0), TopicPartition(filled, 1)
-    with resolver(sampled_broker, filled, Mode.STREAM, maxRecordsPerPartition="3") as one:
+    with resolver(
+        sampled_broker, filled, Mode.STREAM, maxRecordsPerPartition="3"
+    ) as offset_resolver:
         planned = plan_stream(
-            one, LossPolicy(fails=True), start={p0: 4, p1: 10}, end={p0: 9, p1: 10}
+            offset_resolver, LossPolicy(fails=True), start={p0: 4, p1: 10}, end={p0: 9, p1: 10}
         )
 
     assert spans(planned) == [(0, 4, 6, False), (0, 6, 9, False)]

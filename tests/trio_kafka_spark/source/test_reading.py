@@ -26,10 +26,11 @@ def test_many_records_are_read_in_few_batches_of_bounded_size(
 ) -> None:
     create_topic(sampled_broker.bootstrap, topic, partitions=1)
     produce(sampled_broker.bootstrap, topic, numbered(2 * ROWS + 5000, partitions=1))
-    given = parse(options(sampled_broker.bootstrap, topic), Mode.BATCH)
+    read_options = parse(options(sampled_broker.bootstrap, topic), Mode.BATCH)
 
     sizes = [
-        batch.num_rows for batch in read_range(given, ("value",), planned(topic, 10, 2 * ROWS))
+        batch.num_rows
+        for batch in read_range(read_options, ("value",), planned(topic, 10, 2 * ROWS))
     ]
 
     assert sum(sizes) == 2 * ROWS - 10
@@ -42,9 +43,9 @@ def test_a_reader_that_stops_early_closes_its_connections(
 ) -> None:
     create_topic(sampled_broker.bootstrap, topic, partitions=1)
     produce(sampled_broker.bootstrap, topic, numbered(100, partitions=1), batch_size=2000)
-    given = parse(options(sampled_broker.bootstrap, topic), Mode.BATCH)
+    read_options = parse(options(sampled_broker.bootstrap, topic), Mode.BATCH)
 
-    with closing(read_range(given, ("value",), planned(topic, 0, 100))) as batches:
+    with closing(read_range(read_options, ("value",), planned(topic, 0, 100))) as batches:
         first = next(batches)
 
     assert first.num_rows > 0  # an open socket would be a ResourceWarning, which fails the test
@@ -57,14 +58,14 @@ def test_a_timestamp_beyond_the_range_of_spark_fails_with_the_record_s_place(
     create_topic(sampled_broker.bootstrap, topic, partitions=1, config=LATE)
     nanoseconds = Record(value=b"late", timestamp=FIRST_MS * 1_000_000)
     produce(sampled_broker.bootstrap, topic, [*numbered(3, partitions=1), nanoseconds])
-    given = parse(options(sampled_broker.bootstrap, topic), Mode.BATCH)
+    read_options = parse(options(sampled_broker.bootstrap, topic), Mode.BATCH)
 
     with pytest.raises(SourceError, match="not micro- or nanoseconds") as caught:
-        list(read_range(given, columns, planned(topic, 0, 4)))
+        list(read_range(read_options, columns, planned(topic, 0, 4)))
 
     assert caught.value.condition == "KAFKA_MALFORMED_RECORD_TIMESTAMP"
     assert (f"{topic}-0 at offset 3" in str(caught.value)) == ("offset" in columns)
-    batches = read_range(given, ("value",), planned(topic, 0, 4))
+    batches = read_range(read_options, ("value",), planned(topic, 0, 4))
     assert sum(batch.num_rows for batch in batches) == 4
 
 
@@ -78,9 +79,9 @@ def test_records_after_an_open_transaction_fail_the_read_but_are_no_data_loss(
         kafkaConsumer_pollTimeoutMs="50",
         kafka_fetch_max_wait_ms="10",
     )
-    given = parse({**where, "failOnDataLoss": "false"}, Mode.BATCH)
+    read_options = parse({**where, "failOnDataLoss": "false"}, Mode.BATCH)
 
     with pytest.raises(SourceError, match="open transaction") as caught:
-        list(read_range(given, ("offset",), planned("txn", 20, 34)))
+        list(read_range(read_options, ("offset",), planned("txn", 20, 34)))
 
     assert not caught.value.condition.startswith("KAFKA_DATA_LOSS")

@@ -22,9 +22,9 @@ from trio_kafka_spark.source.resolve import Resolver
 
 
 @contextmanager
-def resolver(broker: BrokerProcess, **given: str) -> Iterator[Resolver]:
+def resolver(broker: BrokerProcess, **more: str) -> Iterator[Resolver]:
     where = {"kafka.bootstrap.servers": broker.bootstrap, "fetchOffset.retryIntervalMs": "1"}
-    options = parse({**where, **given}, Mode.STREAM)
+    options = parse({**where, **more}, Mode.STREAM)
     with Cluster(options.client) as cluster:
         yield Resolver(options=options, cluster=cluster)
 
@@ -41,20 +41,20 @@ def test_earliest_and_latest_become_offsets_only_when_resolved(
     sampled_broker: BrokerProcess, filled: str
 ) -> None:
     p0, p1 = TopicPartition(filled, 0), TopicPartition(filled, 1)
-    with resolver(sampled_broker, subscribe=filled, startingOffsets="earliest") as one:
-        start = one.position(one.options.start, starting=True)
+    with resolver(sampled_broker, subscribe=filled, startingOffsets="earliest") as offset_resolver:
+        start = offset_resolver.position(offset_resolver.options.start, starting=True)
 
         assert start == {p0: EARLIEST, p1: EARLIEST}
-        assert one.resolved({p0: EARLIEST, p1: LATEST}) == {p0: 0, p1: 10}
-        assert one.resolved({p0: 4}) == {p0: 4}
+        assert offset_resolver.resolved({p0: EARLIEST, p1: LATEST}) == {p0: 0, p1: 10}
+        assert offset_resolver.resolved({p0: 4}) == {p0: 4}
 
 
 def test_a_starting_timestamp_gives_the_first_offset_at_or_after_the_time(
     sampled_broker: BrokerProcess, filled: str
 ) -> None:
-    given = {"subscribe": filled, "startingTimestamp": str(FIRST_MS + 5)}
-    with resolver(sampled_broker, **given) as one:
-        start = one.position(one.options.start, starting=True)
+    options = {"subscribe": filled, "startingTimestamp": str(FIRST_MS + 5)}
+    with resolver(sampled_broker, **options) as offset_resolver:
+        start = offset_resolver.position(offset_resolver.options.start, starting=True)
 
     assert start == {TopicPartition(filled, 0): 3, TopicPartition(filled, 1): 2}
 
@@ -62,14 +62,18 @@ def test_a_starting_timestamp_gives_the_first_offset_at_or_after_the_time(
 def test_a_starting_timestamp_after_all_records_is_an_error_or_latest(
     sampled_broker: BrokerProcess, filled: str
 ) -> None:
-    given = {"subscribe": filled, "startingTimestamp": str(FIRST_MS + 1000)}
+    options = {"subscribe": filled, "startingTimestamp": str(FIRST_MS + 1000)}
     strategy = "startingOffsetsByTimestampStrategy"
-    with resolver(sampled_broker, **given) as one:
+    with resolver(sampled_broker, **options) as offset_resolver:
         with pytest.raises(OptionError, match=f"no record of .* is as late .* {FIRST_MS + 1000}"):
-            one.position(one.options.start, starting=True)
-        assert set(one.position(one.options.start, starting=False).values()) == {LATEST}
-    with resolver(sampled_broker, **given, **{strategy: "latest"}) as one:
-        assert set(one.position(one.options.start, starting=True).values()) == {LATEST}
+            offset_resolver.position(offset_resolver.options.start, starting=True)
+        assert set(
+            offset_resolver.position(offset_resolver.options.start, starting=False).values()
+        ) == {LATEST}
+    with resolver(sampled_broker, **options, **{strategy: "latest"}) as offset_resolver:
+        assert set(
+            offset_resolver.position(offset_resolver.options.start, starting=True).values()
+        ) == {LATEST}
 
 
 @pytest.mark.parametrize(
@@ -88,9 +92,12 @@ def test_starting_offsets_must_name_exactly_the_assigned_partitions(
     partitions: str,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    given = {"subscribe": filled, name: f'{{"{filled}":{partitions}}}'}
-    with resolver(sampled_broker, **given) as one, pytest.raises(SourceError) as caught:
-        one.position(one.options.start, starting=True)
+    options = {"subscribe": filled, name: f'{{"{filled}":{partitions}}}'}
+    with (
+        resolver(sampled_broker, **options) as offset_resolver,
+        pytest.raises(SourceError) as caught,
+    ):
+        offset_resolver.position(offset_resolver.options.start, starting=True)
 
     assert caught.value.condition == condition
     assert "asked for again" not in caplog.text
@@ -101,10 +108,10 @@ def test_a_missing_topic_is_requested_three_times_and_then_named_in_an_error(
     sampled_broker: BrokerProcess, caplog: pytest.LogCaptureFixture
 ) -> None:
     with (
-        resolver(sampled_broker, subscribe="no-such-topic") as one,
+        resolver(sampled_broker, subscribe="no-such-topic") as offset_resolver,
         pytest.raises(UnknownTopicError, match="topic no-such-topic does not exist"),
     ):
-        one.position(one.options.start, starting=True)
+        offset_resolver.position(offset_resolver.options.start, starting=True)
 
     assert caplog.text.count("offsets asked for again after attempt") == 2
 
@@ -112,25 +119,25 @@ def test_a_missing_topic_is_requested_three_times_and_then_named_in_an_error(
 def test_a_pattern_selects_topics_but_no_internal_topics(
     sampled_broker: BrokerProcess, filled: str
 ) -> None:
-    with resolver(sampled_broker, subscribePattern=filled[-12:]) as one:
-        assert {tp.topic for tp in one.assigned(all_named=True)} == {filled}
-    with resolver(sampled_broker, subscribePattern=".*") as one:
-        assert not any(tp.topic.startswith("__") for tp in one.assigned(all_named=True))
+    with resolver(sampled_broker, subscribePattern=filled[-12:]) as offset_resolver:
+        assert {tp.topic for tp in offset_resolver.assigned(all_named=True)} == {filled}
+    with resolver(sampled_broker, subscribePattern=".*") as offset_resolver:
+        assert not any(tp.topic.startswith("__") for tp in offset_resolver.assigned(all_named=True))
 
 
 def test_only_the_partitions_of_the_assign_option_are_read(
     sampled_broker: BrokerProcess, filled: str
 ) -> None:
-    with resolver(sampled_broker, assign=f'{{"{filled}":[1]}}') as one:
-        assert one.latest({}) == {TopicPartition(filled, 1): 10}
+    with resolver(sampled_broker, assign=f'{{"{filled}":[1]}}') as offset_resolver:
+        assert offset_resolver.latest({}) == {TopicPartition(filled, 1): 10}
 
 
 def test_latest_offsets_below_known_offsets_are_requested_again_and_returned(
     sampled_broker: BrokerProcess, filled: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     p0, p1 = TopicPartition(filled, 0), TopicPartition(filled, 1)
-    with resolver(sampled_broker, subscribe=filled) as one:
-        assert one.latest({p0: 99}) == {p0: 10, p1: 10}
+    with resolver(sampled_broker, subscribe=filled) as offset_resolver:
+        assert offset_resolver.latest({p0: 99}) == {p0: 10, p1: 10}
 
     assert caplog.text.count(f"latest offsets went back, or are gone: [{p0}]") == 2
 
@@ -140,22 +147,24 @@ def test_deleted_topics_are_left_out_of_latest_and_earliest_offsets(
 ) -> None:
     other = create_topic(sampled_broker.bootstrap, f"{filled}-other", partitions=1)
     p0 = TopicPartition(other, 0)
-    with resolver(sampled_broker, subscribe=f"{filled},{other}") as one:
-        assert p0 in one.latest({})
+    with resolver(sampled_broker, subscribe=f"{filled},{other}") as offset_resolver:
+        assert p0 in offset_resolver.latest({})
         delete_topic(sampled_broker.bootstrap, other)
 
-        assert p0 not in one.latest({p0: 0})
-        assert one.earliest([p0, TopicPartition(filled, 0)]) == {TopicPartition(filled, 0): 0}
-        assert one.earliest([]) == {}
+        assert p0 not in offset_resolver.latest({p0: 0})
+        assert offset_resolver.earliest([p0, TopicPartition(filled, 0)]) == {
+            TopicPartition(filled, 0): 0
+        }
+        assert offset_resolver.earliest([]) == {}
 
 
 def test_the_latest_offset_of_read_committed_is_before_an_open_transaction(
     sampled_broker: BrokerProcess,
 ) -> None:
     p0 = TopicPartition("txn", 0)
-    with resolver(sampled_broker, subscribe="txn") as one:
-        assert one.latest({}) == {p0: 34}
+    with resolver(sampled_broker, subscribe="txn") as offset_resolver:
+        assert offset_resolver.latest({}) == {p0: 34}
     with resolver(
         sampled_broker, subscribe="txn", **{"kafka.isolation.level": "read_committed"}
-    ) as one:
-        assert one.latest({}) == {p0: 31}
+    ) as offset_resolver:
+        assert offset_resolver.latest({}) == {p0: 31}

@@ -30,7 +30,7 @@ def test_a_column_declared_as_not_null_is_accepted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "told"),
+    ("field", "reason"),
     [
         (StructField("values", StringType()), "found column 'values'; expected one of key, value"),
         (StructField("value", StringType()), "found column value string; expected binary"),
@@ -41,8 +41,8 @@ def test_a_column_declared_as_not_null_is_accepted() -> None:
         ),
     ],
 )
-def test_an_error_names_a_wrong_column_and_its_types(field: StructField, told: str) -> None:
-    with pytest.raises(SchemaError, match=told):
+def test_an_error_names_a_wrong_column_and_its_types(field: StructField, reason: str) -> None:
+    with pytest.raises(SchemaError, match=reason):
         columns_of(StructType([field]))
 
 

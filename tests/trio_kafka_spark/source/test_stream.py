@@ -195,7 +195,7 @@ def test_a_deleted_topic_is_data_loss_of_a_stream(
 
 
 @pytest.mark.parametrize(
-    ("start", "end", "kind", "left"),
+    ("start", "end", "kind", "ranges"),
     [
         ({"0": 9}, {"0": 12, "1": 10}, "INITIAL", [(0, 9, 12), (1, 0, 10)]),
         ({"0": 9, "1": 10}, {"0": 4, "1": 10}, "PARTITION_OFFSET_CHANGED", []),
@@ -208,7 +208,7 @@ def test_each_kind_of_data_loss_has_its_own_condition(
     start: dict[str, int],
     end: dict[str, int],
     kind: str,
-    left: list[tuple[int, int, int]],
+    ranges: list[tuple[int, int, int]],
 ) -> None:
     where = options(sampled_broker.bootstrap, filled)
     gone = {"gone": {"0": 5}} if kind == "INITIAL" else {}
@@ -217,7 +217,7 @@ def test_each_kind_of_data_loss_has_its_own_condition(
     with pytest.raises(SourceError, match=rf"^\[KAFKA_DATA_LOSS\.{kind}"):
         strict.partitions({filled: start}, {filled: end, **gone})
 
-    assert spans(lenient.partitions({filled: start}, {filled: end, **gone})) == left
+    assert spans(lenient.partitions({filled: start}, {filled: end, **gone})) == ranges
 
 
 def test_a_new_partition_that_does_not_start_at_offset_0_is_data_loss(

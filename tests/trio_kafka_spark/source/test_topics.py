@@ -6,7 +6,7 @@ from trio_kafka.model import TopicPartition
 from trio_kafka_spark.client.errors import OptionError
 from trio_kafka_spark.source.topics import Topics, compiled
 
-FOUND = {"orders": [0, 1], "old-orders": [0], "logs.a": [0]}
+PARTITIONS = {"orders": [0, 1], "old-orders": [0], "logs.a": [0]}
 
 
 def names(partitions: set[TopicPartition]) -> list[str]:
@@ -18,8 +18,12 @@ def test_subscribed_topics_give_all_their_partitions() -> None:
 
 
 def test_a_pattern_matches_anywhere_in_a_topic_name() -> None:
-    assert names(Topics(pattern="order").chosen(FOUND)) == ["old-orders-0", "orders-0", "orders-1"]
-    assert names(Topics(pattern="^order").chosen(FOUND)) == ["orders-0", "orders-1"]
+    assert names(Topics(pattern="order").chosen(PARTITIONS)) == [
+        "old-orders-0",
+        "orders-0",
+        "orders-1",
+    ]
+    assert names(Topics(pattern="^order").chosen(PARTITIONS)) == ["orders-0", "orders-1"]
     assert Topics(pattern="order").named == ()
 
 

@@ -23,7 +23,7 @@ def network() -> Network:
 
 
 async def connected(network, host):
-    """Who connects to `host` and what the listener there has accepted; both are closed."""
+    """The connection to `host` and the one that its listener accepted; both are closed."""
     listener = await network.listen(host, 0)
     far = await network.connect(host, listener.address.port)
     near = await listener.accept()

@@ -1,4 +1,4 @@
-"""What everything opened through one directory shares."""
+"""Volume that all files opened through one directory share."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""What a disk holds and what it may lose."""
+"""Content that a disk holds and may lose."""
 
 from random import Random
 

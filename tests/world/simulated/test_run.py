@@ -1,4 +1,4 @@
-"""What machines of one run share: events in order, time that calls take."""
+"""Clock and events that machines of one run share: events in order, time that calls take."""
 
 import pytest
 import trio

@@ -19,7 +19,7 @@ _POLL_S: Final = 1.0
 
 @frozen(kw_only=True)
 class ConsumePlan:
-    """What to consume. records: at most; the end of the topic ends it, too.
+    """Load of a consumer. records: at most; the end of the topic ends it, too.
 
     timeout_s: without any record.
     """

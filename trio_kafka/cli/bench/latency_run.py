@@ -21,7 +21,7 @@ _WARM_UP: Final = 20
 
 @frozen(kw_only=True)
 class LatencyPlan:
-    """What to send. settings: of producer and consumer. timeout_s: for one record."""
+    """Load of a latency run. settings: of producer and consumer. timeout_s: for one record."""
 
     producer: Mapping[str, object]
     consumer: Mapping[str, object]

@@ -1,4 +1,4 @@
-"""What a benchmark has measured, for people and for programs."""
+"""Figures of a benchmark, for people and for programs."""
 
 from array import array
 from collections.abc import Iterator

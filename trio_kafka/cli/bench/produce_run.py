@@ -24,7 +24,7 @@ _PROGRESS_S: Final = 1.0
 
 @frozen(kw_only=True)
 class ProducePlan:
-    """What to produce. size: bytes of a value. rate: records/s; None: as fast as possible."""
+    """Load of a producer. size: bytes of a value. rate: records/s; None: as fast as possible."""
 
     settings: Mapping[str, object]
     topic: str

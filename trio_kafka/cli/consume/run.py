@@ -35,7 +35,7 @@ _LOOK_S: Final = 0.2  # between two looks whether a group's partitions are at th
 
 @frozen(kw_only=True)
 class ReadPlan:
-    """What to read and how to print it.
+    """Records to read, and the form to print them in.
 
     partitions: of each topic. until_ms: end of each partition, None: its end now. most: records in
     all. has_group: the group of `settings` assigns partitions. is_values: `render` is the value and

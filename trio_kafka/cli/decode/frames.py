@@ -26,7 +26,7 @@ _LEAST: Final = 8  # bytes of a request: key, version, correlation id
 
 @frozen(kw_only=True)
 class RequestKind:
-    """What a response must be known by: the API and version of its request."""
+    """API and version of a request, without which its response cannot be decoded."""
 
     key: int
     version: int

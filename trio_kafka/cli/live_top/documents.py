@@ -53,7 +53,7 @@ class Lane:
 
 @frozen(kw_only=True)
 class Overview:
-    """What the overview of the admin UI shows."""
+    """Content of the overview of the admin UI."""
 
     node_id: int
     headline: Headline

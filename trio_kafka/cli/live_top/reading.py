@@ -21,7 +21,7 @@ NO_UI: Final = "this broker serves no admin UI, which tells stages, findings and
 
 @frozen(kw_only=True)
 class Reading:
-    """What the screen shows. before: the tree of the reading before, for rates.
+    """Content of the screen. before: the tree of the reading before, for rates.
 
     overview: None, and `missing` says why, if the admin UI did not answer.
     """

@@ -1,4 +1,4 @@
-"""What a person has chosen on the screen, and what each key changes."""
+"""The choices that a person makes on the screen, and the keys that change them."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -31,7 +31,7 @@ KEYS: Final = (
 
 @frozen(kw_only=True)
 class View:
-    """What is shown. table: number in TABLES. order: column that it is sorted by.
+    """View that is shown. table: number in TABLES. order: column that it is sorted by.
 
     typing: the filter is being typed. first: the first row that is shown.
     """

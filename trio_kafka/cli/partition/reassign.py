@@ -33,7 +33,7 @@ class Options(ChangeOptions):
 
 
 Step = TopicPartition | TopicPartitionReplica
-"""What changes: the brokers of a partition, or the directory of a replica."""
+"""One change: the brokers of a partition, or the directory of a replica."""
 
 
 def declare(parser: ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""What `produce` writes, and the inputs that it reads. Imports no client."""
+"""Records that `produce` writes, and the inputs that it reads. Imports no client."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ STDIN: Final = "-"
 
 @frozen(kw_only=True)
 class WritePlan:
-    """What to write. topic: None: that of each JSON line. form: None: JSON lines.
+    """Records to write. topic: None: that of each JSON line. form: None: JSON lines.
 
     whole_files: each input is one value. key, headers, partition, timestamp_ms: of records that
     have none of their own. keeps_partitions: the partition of a JSON line is used.

@@ -1,4 +1,4 @@
-"""What responses to Fetch requests mean. Does no I/O.
+"""Meaning of the responses to Fetch requests. Does no I/O.
 
 A response counts for a partition only if its next offset and its leader epoch are still those of
 the request: a seek, a revocation or a new leader meanwhile makes it void. Only the first batch of a

@@ -1,4 +1,4 @@
-"""What is fetched from which broker: the rows of each broker's session. Does no I/O.
+"""Rows of each broker's fetch session: which partition is fetched from which broker. Does no I/O.
 
 Rows change only for partitions that were touched. A partition is fetched from its leader, or from a
 nearer replica that the leader has named (KIP-392), if it has a valid position, is read, and less

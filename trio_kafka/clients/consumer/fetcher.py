@@ -43,7 +43,7 @@ class Fetcher:
     fetches: FetchRequests = field(init=False)
     responses: FetchResponses = field(init=False)
     offsets: OffsetRequests = field(init=False)
-    _wanted: trio.Event = field(factory=trio.Event, init=False)
+    _wake_event: trio.Event = field(factory=trio.Event, init=False)
 
     def __attrs_post_init__(self) -> None:
         settings, cache = self.settings, self.client.metadata.cache
@@ -77,12 +77,12 @@ class Fetcher:
 
     def wake(self) -> None:
         """Look again at what is to be fetched."""
-        self._wanted.set()
+        self._wake_event.set()
 
     def wake_if_touched(self) -> None:
         """Look again if what was read has made room."""
         if self.positions.touched:
-            self._wanted.set()
+            self._wake_event.set()
 
     def relieve(self, is_awaited: Callable[[PartitionState], bool]) -> None:
         """Make room for partitions that are awaited, see `FetchRequests.relieve`."""
@@ -92,10 +92,10 @@ class Fetcher:
     async def run(self) -> NoReturn:
         """Send requests as they become due, until cancelled."""
         while True:
-            self._wanted = trio.Event()
+            self._wake_event = trio.Event()
             self._send_due(trio.current_time())
             with trio.move_on_at(min(self.fetches.next_time(), self.offsets.next_time())):
-                await self._wanted.wait()
+                await self._wake_event.wait()
 
     async def close_sessions(self) -> None:
         """Close the sessions at all brokers that are connected. The caller sets a deadline.

@@ -91,7 +91,7 @@ def open_consumer(
 
 @frozen(kw_only=True)
 class _Surroundings:
-    """What a consumer gets from its user beside settings and deserializers."""
+    """Arguments of a consumer beside settings and deserializers."""
 
     world: World
     tree: Node | None

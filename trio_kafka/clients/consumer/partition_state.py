@@ -12,7 +12,7 @@ from trio_kafka.model import TopicPartition
 
 
 class Phase(Enum):
-    """What a partition waits for."""
+    """State of a partition: what it waits for."""
 
     COMMITTED = "committed offset"
     RESET = "reset"

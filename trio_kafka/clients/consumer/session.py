@@ -26,7 +26,7 @@ BY_NAME: Final = 12  # the newest version that names topics
 
 @frozen
 class FetchRow:
-    """What a session asks of one partition."""
+    """Request of a session for one partition."""
 
     topic_id: bytes
     offset: int

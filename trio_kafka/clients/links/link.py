@@ -55,7 +55,7 @@ class BrokerLink:
     reconnection: Reconnection = field(init=False)
     _queue: deque[Call] = field(factory=deque, init=False)
     _connection: Connection | None = field(default=None, init=False)
-    _wanted: trio.Event = field(factory=trio.Event, init=False)
+    _connection_needed: trio.Event = field(factory=trio.Event, init=False)
     _retired: trio.CancelScope = field(factory=trio.CancelScope, init=False)
     _departure: OSError | None = field(default=None, init=False)
     _connected: int = field(default=0, init=False)
@@ -85,12 +85,12 @@ class BrokerLink:
 
     def connect_soon(self) -> None:
         """Open a connection if there is none."""
-        self._wanted.set()
+        self._connection_needed.set()
 
     def submit(self, call: Call) -> None:
         """Send a request as soon as possible. Its `done` is always called, once."""
         self._queue.append(call)
-        self._wanted.set()
+        self._connection_needed.set()
         self._send_queued()
 
     async def ask(self, request: Request[A], *, timeout_s: float, at_most: int | None = None) -> A:
@@ -134,7 +134,7 @@ class BrokerLink:
         try:
             with self._retired:
                 while True:
-                    await self._wanted.wait()
+                    await self._connection_needed.wait()
                     await trio.sleep_until(self.reconnection.not_before)
                     await self._serve()
         finally:
@@ -164,7 +164,7 @@ class BrokerLink:
         except (*_FAILURES, trio.TooSlowError) as error:
             now = trio.current_time()
             self.reconnection.failed(now, self.world.random.random())
-            self._wanted = trio.Event()
+            self._connection_needed = trio.Event()
             cause = TimeoutError("no connection in time") if _is_slow(error) else error
             self._fail_queue(cause)
             self.changed()
@@ -179,9 +179,9 @@ class BrokerLink:
             await connection.run()
         finally:
             self._connection = None
-            self._wanted = trio.Event()
+            self._connection_needed = trio.Event()
             if self._queue:
-                self._wanted.set()
+                self._connection_needed.set()
         self.changed()
 
     async def _connect(self, handshake: Handshake | None) -> Connection:

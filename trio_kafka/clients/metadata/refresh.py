@@ -72,7 +72,7 @@ class Metadata:
     watchers: list[Callable[[], None]] = field(factory=list, init=False)
     last_failure: ClientError | None = field(default=None, init=False)
     _failed_since: float | None = field(default=None, init=False)
-    _wanted: trio.Event = field(factory=trio.Event, init=False)
+    _refresh_due: trio.Event = field(factory=trio.Event, init=False)
     _changed: trio.Event = field(factory=trio.Event, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -108,18 +108,18 @@ class Metadata:
         if self.settings.client_dns_lookup == CANONICAL:
             self.bootstrap = await canonical_bootstrap(self.world.network, self.bootstrap)
         while True:
-            self._wanted = trio.Event()
+            self._refresh_due = trio.Event()
             due = self.cache.due()
             if due > trio.current_time():
                 with trio.move_on_at(due):
-                    await self._wanted.wait()
+                    await self._refresh_due.wait()
                 continue
             await self._refresh()
 
     def request_refresh(self) -> None:
         """Refresh soon, after the back-off: something has shown that the metadata are wrong."""
         self.cache.request_refresh()
-        self._wanted.set()
+        self._refresh_due.set()
 
     def take_hint(
         self,
@@ -142,7 +142,7 @@ class Metadata:
         """
         topic = self.cache.use(name, trio.current_time() if now is None else now)
         if topic is None:
-            self._wanted.set()
+            self._refresh_due.set()
         return topic
 
     def take_broker(self, node: int, host: str, port: int) -> None:

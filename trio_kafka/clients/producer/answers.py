@@ -13,7 +13,7 @@ from trio_kafka.errors import ErrorCode
 
 
 class Verdict(Enum):
-    """What to do about a batch."""
+    """Decision about a batch."""
 
     STORED = "stored"
     RETRY = "retry"

@@ -103,7 +103,7 @@ def open_producer(
 
 @frozen(kw_only=True)
 class _Surroundings:
-    """What a producer gets from its user beside settings and serializers."""
+    """Arguments of a producer beside settings and serializers."""
 
     world: World
     tree: Node | None

@@ -22,7 +22,7 @@ _NO_INSTANCE: Final = bytes(16)
 
 
 class State(Enum):
-    """What the client does next, or waits for."""
+    """The client's next action, or what it waits for."""
 
     SUBSCRIPTION_NEEDED = "subscription needed"
     SUBSCRIPTION_IN_PROGRESS = "subscription in progress"
@@ -47,7 +47,7 @@ _LATER: Final = frozenset({ErrorCode.TELEMETRY_TOO_LARGE, ErrorCode.THROTTLING_Q
 
 @frozen(kw_only=True)
 class Subscription:
-    """What a broker wants. prefixes: of pushed names. codecs: that it accepts, best first.
+    """Metrics that a broker wants. prefixes: of pushed names. codecs: that it accepts, best first.
 
     largest: bytes of a push.
     """

@@ -1,4 +1,4 @@
-"""What both verifiable clients share: events, the file of settings, and the end by a signal."""
+"""Parts of both verifiable clients: events, the file of settings, and the end by a signal."""
 
 import json
 import signal

@@ -52,7 +52,7 @@ async def with_read_ranges(message: object) -> object:
         return records
 
     _with_records(message, note)
-    read = {id(part): await part.lease.read(part.position, part.left) for part in ranges}
+    read = {id(part): await part.lease.read(part.position, part.remaining) for part in ranges}
     return _with_records(message, lambda records: read.get(id(records), records))
 
 

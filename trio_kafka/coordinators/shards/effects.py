@@ -136,4 +136,4 @@ class Effects:
 
 
 EventResult: TypeAlias = Effects | Steps[Effects]
-"""What an event returns: its effects, or the steps that lead to them if they take long."""
+"""Result of an event: its effects, or the steps that lead to them if they take long."""

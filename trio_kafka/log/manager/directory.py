@@ -92,7 +92,7 @@ class LogDirectory:
         self.clean = False
         self.properties: MetaProperties | None = None
         self._durable: dict[str, dict[TopicPartition, int]] = {name: {} for name in _INSTEAD}
-        self._known = self._durable
+        self._offsets_at_open = self._durable
         self._written: set[str] = set()  # checkpoints of this life
         self._malformed: set[str] = set()
         self._writing = trio.Lock()
@@ -134,19 +134,19 @@ class LogDirectory:
                 _logger.warning(
                     "malformed checkpoint ignored", path=self.path, reason=str(error), now=instead
                 )
-        self._known = {name: dict(offsets) for name, offsets in self._durable.items()}
+        self._offsets_at_open = {name: dict(offsets) for name, offsets in self._durable.items()}
 
     def recovery_of(self, partition: TopicPartition) -> Recovery:
         """Return what the checkpoints state about a partition."""
         return Recovery(
             clean=self.clean,
-            recovery_point=self._known[RECOVERY_POINTS].get(partition, 0),
-            start_offset=self._known[START_OFFSETS].get(partition, 0),
-            high_watermark=self._known[HIGH_WATERMARKS].get(partition, 0),
+            recovery_point=self._offsets_at_open[RECOVERY_POINTS].get(partition, 0),
+            start_offset=self._offsets_at_open[START_OFFSETS].get(partition, 0),
+            high_watermark=self._offsets_at_open[HIGH_WATERMARKS].get(partition, 0),
             # Without the file any gap may come from compaction, so none is a reason to cut.
             cleaned_until=_EVERYWHERE
             if CLEANER_OFFSETS in self._malformed
-            else self._known[CLEANER_OFFSETS].get(partition, 0),
+            else self._offsets_at_open[CLEANER_OFFSETS].get(partition, 0),
         )
 
     @property

@@ -124,7 +124,7 @@ class BatchScan:
     chunk: int = CHUNK
     _view: memoryview = field(default=_NOTHING, init=False)
     _start: int = field(default=0, init=False)  # position of the view
-    _asked: Span | None = field(default=None, init=False)
+    _last_span: Span | None = field(default=None, init=False)
     _problem: str = field(default="", init=False)
     _rejected: bool = field(default=False, init=False)
 
@@ -225,9 +225,9 @@ class BatchScan:
     def _ask(self, position: int, need: int) -> Span | None:
         """Return the span that is needed, once; None: the file has ended before."""
         span = Span(position, min(max(self.chunk, need), self.size - position), need)
-        if span == self._asked:
+        if span == self._last_span:
             return None
-        self._asked = span
+        self._last_span = span
         return span
 
     def _checksum(

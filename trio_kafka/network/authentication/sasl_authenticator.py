@@ -150,7 +150,7 @@ class SaslAuthenticator:
         try:
             answer = self._evaluate(token)
         except AuthenticationError as error:
-            return Step(answer=rejection(head, self._told(error)), failure=error.reason)
+            return Step(answer=rejection(head, self._rejection_text(error)), failure=error.reason)
         if self._exchange.user is None:
             return Step(answer=challenge(head, answer, 0))
         lifetime_ms = self._begin_session(now)
@@ -181,7 +181,7 @@ class SaslAuthenticator:
             self._principal = principal
         return answer
 
-    def _told(self, error: AuthenticationError) -> str:
+    def _rejection_text(self, error: AuthenticationError) -> str:
         """Return what the client is told. Source: Kafka's texts."""
         if error.answer is not None:
             return error.answer

@@ -280,8 +280,8 @@ class Fetch:
                 ready.pop(member, None)
                 file_range = part.range
                 if file_range is not None:
-                    size += file_range.left
-                    room = max(room - file_range.left, 0)
+                    size += file_range.remaining
+                    room = max(room - file_range.remaining, 0)
                 elif part.error is not None or part.diverging is not None:
                     urgent = True
         except BaseException:
@@ -367,7 +367,7 @@ class Fetch:
             going_on = NO_SESSION if self._full else session.id
             return FetchAnswer(session_id=going_on, throttled_ms=throttled_ms)
         for metrics, answered in self._served:
-            metrics.bytes_out += answered.left
+            metrics.bytes_out += answered.remaining
         if not session.id:  # nothing is remembered, everything is sent
             return FetchAnswer(session_id=NO_SESSION, parts=_by_key(reads))
         news = session.answer(reads, full=self._full)

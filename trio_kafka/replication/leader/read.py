@@ -100,7 +100,7 @@ class PartitionRead:
 
     @property
     def size(self) -> int:
-        return 0 if self.range is None else self.range.left
+        return 0 if self.range is None else self.range.remaining
 
     def release(self) -> None:
         """Release the bytes."""

@@ -39,7 +39,7 @@ class DirectoryAssignments:
 
     def __init__(self, assign: Assign, node: Node) -> None:
         self._assign = assign
-        self._wanted: dict[Replica, bytes] = {}
+        self._queue: dict[Replica, bytes] = {}
         self._bell = trio.Event()
         self._done = 0
         node.add("directory-assignments", "part", self.figures)
@@ -48,17 +48,17 @@ class DirectoryAssignments:
         """Report the directory of a replica soon, unless the metadata name it already."""
         replica = partition.topic_id, partition.at.partition
         directory_id = _id_of(directory)
-        self._wanted.pop(replica, None)
+        self._queue.pop(replica, None)
         state = partition.state
         if directory_id is None or not state.directories:
             return
         if state.directory(partition.node) != directory_id:
-            self._wanted[replica] = directory_id
+            self._queue[replica] = directory_id
             self._bell.set()
 
     def forget(self, partition: Partition) -> None:
         """Drop the report of a replica that was removed."""
-        self._wanted.pop((partition.topic_id, partition.at.partition), None)
+        self._queue.pop((partition.topic_id, partition.at.partition), None)
 
     async def assign(self, partition: Partition, directory: LogDirectory) -> None:
         """Report the directory of a replica now. Raises KafkaError."""
@@ -78,7 +78,7 @@ class DirectoryAssignments:
         task_status.started()
         while True:
             await self._bell.wait()
-            some = dict(islice(self._wanted.items(), AT_ONCE))
+            some = dict(islice(self._queue.items(), AT_ONCE))
             if not some:
                 self._bell = trio.Event()
                 continue
@@ -90,12 +90,12 @@ class DirectoryAssignments:
                 continue
             self._done += len(some)
             for replica, directory_id in some.items():
-                if self._wanted.get(replica) == directory_id:
-                    del self._wanted[replica]
+                if self._queue.get(replica) == directory_id:
+                    del self._queue[replica]
 
     def figures(self) -> Figures:
         """Return figures for the tree."""
-        return {"waiting": len(self._wanted), "done": self._done}
+        return {"waiting": len(self._queue), "done": self._done}
 
 
 def _id_of(directory: LogDirectory) -> bytes | None:

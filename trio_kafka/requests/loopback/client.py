@@ -39,7 +39,7 @@ class InProcessClient:
         self.connections: dict[int, Connection] = {}
         self._apis = apis
         self._metrics = metrics
-        self._asked = self._throttled = self._high_water = 0
+        self._requests = self._throttled = self._high_water = 0
         self._handlers: RequestHandlers | None = None
         self._channel: RequestChannel
 
@@ -76,7 +76,7 @@ class InProcessClient:
         version = self._version_of(message_of(type(request)), version, at_most)
         exchange = Exchange(handlers, peer, principal)
         received, connection = exchange.receive(request, version, client_id)
-        number = self._asked = self._asked + 1
+        number = self._requests = self._requests + 1
         self.connections[number] = connection
         self._high_water = max(self._high_water, len(self.connections))
         try:
@@ -120,6 +120,6 @@ class InProcessClient:
         return {
             "in_flight": len(self.connections),
             "high_water": self._high_water,
-            "asked": self._asked,
+            "asked": self._requests,
             "throttled": self._throttled,
         }

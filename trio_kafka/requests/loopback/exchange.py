@@ -139,7 +139,7 @@ class Exchange:
         for segment in self._segments:
             if isinstance(segment, FileRange):
                 try:
-                    pieces.append(await segment.lease.read(segment.position, segment.left))
+                    pieces.append(await segment.lease.read(segment.position, segment.remaining))
                 except RangeCutError as error:
                     raise RefusedError(CloseReason.TRUNCATED, str(error)) from None
             elif isinstance(segment, StreamedBody):

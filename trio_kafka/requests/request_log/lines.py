@@ -80,12 +80,12 @@ class _Body:
 
     def __init__(self, version: int, structs: int, items: int) -> None:
         self._version = version
-        self._left = structs
+        self._remaining_structs = structs
         self._items = items
 
     def convert(self, struct: object) -> dict[str, object]:
         """Return a struct as JSON-ready data."""
-        self._left -= 1
+        self._remaining_structs -= 1
         shown: dict[str, object] = {}
         for field in fields_of(type(struct)):
             if not covers(field.versions, self._version):
@@ -115,7 +115,7 @@ class _Body:
     def _array(self, item: Field, values: Any) -> list[Any]:
         shown: list[Any] = []
         for value in values:
-            if len(shown) >= self._items or self._left <= 0:
+            if len(shown) >= self._items or self._remaining_structs <= 0:
                 shown.append(f"and {len(values) - len(shown)} more")
                 break
             shown.append(self._value(item, value))

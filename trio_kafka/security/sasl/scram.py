@@ -45,7 +45,7 @@ BY_NUMBER: Final[Mapping[int, ScramMechanism]] = {m.number: m for m in (SHA_256,
 
 @frozen(kw_only=True)
 class ScramCredential:
-    """What a server knows of a password. No text shows it."""
+    """A password as a server keeps it. No text shows it."""
 
     salt: bytes = field(repr=False)
     stored_key: bytes = field(repr=False)

@@ -47,7 +47,7 @@ _CLIENT_FINAL: Final = re.compile(
 
 @frozen(kw_only=True)
 class TokenLogin:
-    """What a server knows of a delegation token. owner: name of the user.
+    """A delegation token as a server knows it. owner: name of the user.
 
     expires_ms: wall-clock time.
     """
@@ -87,7 +87,7 @@ class ScramServer:
     by_token: bool = field(default=False, init=False)
     expires_ms: int | None = field(default=None, init=False)
     _name: str = field(default="", init=False)
-    _known: ScramCredential | None = field(default=None, init=False)
+    _user_credential: ScramCredential | None = field(default=None, init=False)
     _is_decoy: bool = field(default=False, init=False)
     _both: str = field(default="", init=False)  # nonces
     _first: str = field(default="", init=False)  # messages, as they are signed
@@ -101,7 +101,11 @@ class ScramServer:
                 f"a message of {len(token)} bytes: expected {LARGEST} at most"
             )
         message = token.decode("latin-1")
-        return self._begin(message) if self._known is None else self._end(message, self._known)
+        return (
+            self._begin(message)
+            if self._user_credential is None
+            else self._end(message, self._user_credential)
+        )
 
     def _begin(self, message: str) -> bytes:
         match = _CLIENT_FIRST.fullmatch(message)
@@ -118,7 +122,7 @@ class ScramServer:
         stored = self._look_up(name)
         self._is_decoy = stored is None
         credential = stored or decoy(self.mechanism, self.secret, name)
-        self._known = credential
+        self._user_credential = credential
         self._both = match["nonce"] + self.nonce
         answer = f"r={self._both},s={to_base64(credential.salt)},i={credential.iterations}"
         self._first = f"{match['bare']},{answer}"

@@ -1,4 +1,4 @@
-"""What went wrong in a handshake, in words for the operator of a broker or client."""
+"""Causes of failed handshakes, in words for the operator of a broker or client."""
 
 import ssl
 from typing import Final

@@ -16,7 +16,7 @@ class InvalidTokenError(Exception):
 
 @frozen(kw_only=True)
 class VerifiedToken:
-    """Who has presented a token, and the wall-clock time at which it ends, in ms."""
+    """User of a token, and the wall-clock time at which it ends, in ms."""
 
     principal: str
     expires_ms: int

@@ -127,7 +127,7 @@ class SimulatedRun:
 
 
 class DiskRun(Protocol):
-    """What a disk needs to know of a run. See `SimulatedRun`."""
+    """A run as its disks see it. See `SimulatedRun`."""
 
     moody: bool
     nowait: bool

@@ -10,7 +10,7 @@ from trio_kafka.clients.errors import AuthorizationError, RetriableError, TimedO
 from trio_kafka.testing.simulate import simulate
 
 GROUP = {"group_id": "g"}
-ONE = {T0: OffsetAndMetadata(1)}
+OFFSETS = {T0: OffsetAndMetadata(1)}
 
 
 @simulate(seeds=1)
@@ -19,19 +19,19 @@ async def test_coordinator_is_looked_for_once_and_again_when_it_has_moved(sim):
     finds = observed(sim, "FindCoordinator")
 
     async with consumer_of(sim, **GROUP) as consumer:
-        await consumer.commit(ONE)  # the first answer is late: the topic of offsets is created
+        await consumer.commit(OFFSETS)  # the first answer is late: the topic of offsets is created
         before = len(finds)
-        await consumer.commit(ONE)
+        await consumer.commit(OFFSETS)
         assert len(finds) == before
         sim.kafka.fault(api="OffsetCommit", error="NOT_COORDINATOR", times=1)
-        await consumer.commit(ONE)
+        await consumer.commit(OFFSETS)
         assert len(finds) == before + 1
         sim.kafka.fault(api="OffsetCommit", disconnect="before", times=1)
-        await consumer.commit(ONE)
+        await consumer.commit(OFFSETS)
         assert len(finds) == before + 2
         await sim.kafka.kill()
         await sim.kafka.restart()
-        await consumer.commit(ONE)
+        await consumer.commit(OFFSETS)
     assert {(find.key, find.key_type) for find in finds} == {("g", 0)}
 
 
@@ -43,7 +43,7 @@ async def test_coordinator_that_is_not_available_is_asked_for_until_the_deadline
         rejected = sim.kafka.fault(
             api="FindCoordinator", error="COORDINATOR_NOT_AVAILABLE", times=3
         )
-        await consumer.commit(ONE)
+        await consumer.commit(OFFSETS)
         assert rejected.hits == 3
         consumer.group.commits.coordinator.moved()
         start = trio.current_time()
@@ -51,7 +51,7 @@ async def test_coordinator_that_is_not_available_is_asked_for_until_the_deadline
             sim.kafka.fault(api="FindCoordinator", error="COORDINATOR_NOT_AVAILABLE"),
             pytest.raises(TimedOutError, match="no coordinator of group 'g' in time"),
         ):
-            await consumer.commit(ONE, timeout_s=3.0)
+            await consumer.commit(OFFSETS, timeout_s=3.0)
         assert trio.current_time() - start == pytest.approx(3.0, abs=0.1)
 
 
@@ -64,7 +64,7 @@ async def test_coordinator_that_the_user_may_not_ask_is_an_error_at_once(sim):
             refused = sim.kafka.fault(api="FindCoordinator", error="GROUP_AUTHORIZATION_FAILED")
             with refused:
                 with pytest.raises(AuthorizationError):
-                    await consumer.commit(ONE)
+                    await consumer.commit(OFFSETS)
                 consumer.subscribe(["t"])
                 with pytest.raises(AuthorizationError):
                     await consumer.poll(60.0)
@@ -79,13 +79,13 @@ async def test_silent_coordinator_is_an_error_within_the_deadline_and_another_on
     await sim.kafka.create_topic("t")
 
     async with consumer_of(sim, **GROUP) as consumer:
-        await consumer.commit(ONE)
+        await consumer.commit(OFFSETS)
         silent = sim.kafka.fault(drop=True)
         start = trio.current_time()
         with silent, pytest.raises(RetriableError):
-            await consumer.commit(ONE, timeout_s=4.0)
+            await consumer.commit(OFFSETS, timeout_s=4.0)
         assert trio.current_time() - start <= 4.1
-        await consumer.commit(ONE)
+        await consumer.commit(OFFSETS)
 
 
 @simulate(seeds=1)

@@ -180,10 +180,10 @@ async def test_listener_hears_of_an_assignment_again_if_its_hook_was_cancelled()
                 scope.cancel()
             await trio.lowlevel.checkpoint()
 
-        heard = Rebalanced(on_assigned=on_assigned)
-        await heard.rebalance.change(frozenset({T0}))
+        listener = Rebalanced(on_assigned=on_assigned)
+        await listener.rebalance.change(frozenset({T0}))
 
-    await heard.rebalance.change(frozenset({T0, T1}))
-    await heard.rebalance.change(frozenset({T0, T1}))
+    await listener.rebalance.change(frozenset({T0, T1}))
+    await listener.rebalance.change(frozenset({T0, T1}))
 
     assert calls == [[T0], [T0, T1], []]

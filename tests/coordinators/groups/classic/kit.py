@@ -34,7 +34,7 @@ NEVER_MS = 1 << 40  # groups without offsets are not cleaned up here
 
 
 def subscription(*topics: str) -> bytes:
-    """What a consumer says that it reads, in version 1."""
+    """Subscription of a consumer to topics, in version 1."""
     names = b"".join(len(topic).to_bytes(2) + topic.encode() for topic in topics)
     return b"\x00\x01" + len(topics).to_bytes(4) + names + b"\xff\xff\xff\xff" + bytes(4)
 
@@ -45,7 +45,7 @@ BOTH = (*RANGE, *ROUND_ROBIN)
 
 
 @define(eq=False)
-class Asked:
+class Request:
     """A request: `answer` is None while it waits."""
 
     driver: MachineDriver[Groups]
@@ -119,7 +119,7 @@ class ClassicKit:
         client: str = "client",
         version: int = 9,
         reason: str | None = None,
-    ) -> Asked:
+    ) -> Request:
         joining = Join(
             member_id=member_id,
             instance_id=instance,
@@ -145,7 +145,7 @@ class ClassicKit:
         instance: str | None = None,
         protocol_type: str | None = None,
         protocol_name: str | None = None,
-    ) -> Asked:
+    ) -> Request:
         syncing = Sync(
             member_id=member_id,
             instance_id=instance,
@@ -159,8 +159,8 @@ class ClassicKit:
     def beat(
         self, member_id: str, *, generation: int | None = None, instance: str | None = None
     ) -> ErrorCode:
-        known = self.group.generation if generation is None else generation
-        beating = ClassicHeartbeat(member_id, instance, known)
+        member_generation = self.group.generation if generation is None else generation
+        beating = ClassicHeartbeat(member_id, instance, member_generation)
         return self._ask(lambda groups, t, now: heartbeat(GROUP, beating, groups, t, now)).code
 
     def leave(self, *members: str | LeavingMember) -> list[ErrorCode] | KafkaError:
@@ -173,18 +173,18 @@ class ClassicKit:
         ).answer
         return answer
 
-    def _ask(self, event: Any) -> Asked:
-        return Asked(self.driver, self.driver.submit(event))
+    def _ask(self, event: Any) -> Request:
+        return Request(self.driver, self.driver.submit(event))
 
     # Groups that are somewhere
 
     def new_id(self, **how: Any) -> str:
         """A client asks for a member id, and has not come back with it yet."""
-        asked = self.join(**how)
-        assert asked.code is ErrorCode.MEMBER_ID_REQUIRED
-        return asked.joined.member_id
+        request = self.join(**how)
+        assert request.code is ErrorCode.MEMBER_ID_REQUIRED
+        return request.joined.member_id
 
-    def joining(self, size: int, **how: Any) -> list[Asked]:
+    def joining(self, size: int, **how: Any) -> list[Request]:
         """An empty group's first members, all of whom wait."""
         return [self.join(self.new_id(**how), **how) for _ in range(size)]
 
@@ -193,7 +193,7 @@ class ClassicKit:
         joins = self.joining(size, **how)
         self.wait(2 * DELAY_MS)
         assert self.state == "CompletingRebalance"
-        return [asked.joined.member_id for asked in joins]
+        return [request.joined.member_id for request in joins]
 
     def stable(self, size: int = 2, **how: Any) -> list[str]:
         """The ids of the members of a stable group; the first one leads."""
@@ -212,9 +212,9 @@ class ClassicKit:
 
     def stable_static(self, instance: str, **how: Any) -> str:
         """The id of the only member, a static one."""
-        asked = self.join(instance=instance, **how)
+        request = self.join(instance=instance, **how)
         self.wait(DELAY_MS)
-        member = asked.joined.member_id
+        member = request.joined.member_id
         self.settle([member])
         return member
 
@@ -222,8 +222,8 @@ class ClassicKit:
         self, leader: str, instance: str, *, leader_instance: str | None = None, **how: Any
     ) -> str:
         """A static member joins the leader of a stable group; both are stable again. Its id."""
-        asked = self.join(instance=instance, **how)
+        request = self.join(instance=instance, **how)
         self.join(leader, instance=leader_instance, protocols=how.get("protocols", RANGE))
-        member = asked.joined.member_id
+        member = request.joined.member_id
         self.settle([leader, member])
         return member

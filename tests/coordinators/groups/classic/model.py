@@ -14,8 +14,8 @@ NEW_MS = 300_000
 
 
 @define
-class One:
-    """A member. told: it has been told a generation."""
+class MemberModel:
+    """A member. has_generation: it has been told a generation."""
 
     session_ms: int
     rebalance_ms: int
@@ -23,7 +23,7 @@ class One:
     instance: str | None
     joins: bool = True
     syncs: bool = False
-    told: bool = False
+    has_generation: bool = False
     has: bool = False  # an assignment
 
 
@@ -33,7 +33,7 @@ class Model:
     def __init__(self, now_ms: int, delay_ms: int, max_size: int) -> None:
         self.now, self.delay, self.max_size = now_ms, delay_ms, max_size
         self.phase, self.generation = "Empty", 0
-        self.members: dict[str, One] = {}
+        self.members: dict[str, MemberModel] = {}
         self.pending: set[str] = set()
         self.unsynced: set[str] = set()
         self.leader: str | None = None
@@ -54,7 +54,7 @@ class Model:
         self.now = end
 
     def _expire(self, name: str) -> None:
-        one = self.members.get(name)
+        member = self.members.get(name)
         if name == "join":
             if self.first and self.newcomers and self.first[1]:
                 self.newcomers = False
@@ -70,7 +70,7 @@ class Model:
         elif name in self.pending:
             self._drop(name)
             self._complete_if_all(even_first=True)
-        elif one and not (one.told and (one.joins or one.syncs)):
+        elif member and not (member.has_generation and (member.joins or member.syncs)):
             self._drop(name)
             if self.phase == "PreparingRebalance":
                 self._complete_if_all(even_first=True)
@@ -86,39 +86,39 @@ class Model:
         self.after(member, session_ms)
         return ErrorCode.MEMBER_ID_REQUIRED
 
-    def join(self, member: str, one: One) -> ErrorCode | None:
-        """None: it waits. A member that is not known and not pending is new, if `one` is static."""
-        known = self.members.get(member)
+    def join(self, member: str, joiner: MemberModel) -> ErrorCode | None:
+        """None: it waits. A member neither known nor pending is new, if `joiner` is static."""
+        existing = self.members.get(member)
         if not self.has_room(member):
             self._drop(member)
             self._complete_if_all()
             return ErrorCode.GROUP_MAX_SIZE_REACHED
-        if known is None:
-            if member not in self.pending and one.instance is None:
+        if existing is None:
+            if member not in self.pending and joiner.instance is None:
                 return UNKNOWN
-            return self._enter(member, one)
-        same = known.says == one.says
+            return self._enter(member, joiner)
+        same = existing.says == joiner.says
         quiet = self.phase == "CompletingRebalance" or (
             self.phase == "Stable" and member != self.leader
         )
         if same and quiet:
             return NONE
-        known.says, known.joins = one.says, True
-        known.session_ms, known.rebalance_ms = one.session_ms, one.rebalance_ms
+        existing.says, existing.joins = joiner.says, True
+        existing.session_ms, existing.rebalance_ms = joiner.session_ms, joiner.rebalance_ms
         self._prepare_or_complete()
-        return None if known.joins else NONE
+        return None if existing.joins else NONE
 
-    def _enter(self, member: str, one: One) -> ErrorCode | None:
+    def _enter(self, member: str, joiner: MemberModel) -> ErrorCode | None:
         self.newcomers = self.newcomers or self.first is not None
         self.pending.discard(member)
-        self.members[member] = one
+        self.members[member] = joiner
         self.leader = self.leader or member
         self.after(member, NEW_MS)
         self._prepare_or_complete()
-        return None if one.joins else NONE
+        return None if joiner.joins else NONE
 
     def replace(
-        self, old: str, member: str, one: One, *, refused: bool = False
+        self, old: str, member: str, joiner: MemberModel, *, refused: bool = False
     ) -> ErrorCode | None:
         """A static member is back. refused: nothing can be stored."""
         before = self.members[old]
@@ -126,10 +126,10 @@ class Model:
             self.due.pop(old, None)
             self.after(old, before.session_ms)
             return ErrorCode.NOT_COORDINATOR
-        one.told, one.has = before.told, before.has
+        joiner.has_generation, joiner.has = before.has_generation, before.has
         self.due.pop(old, None)
         self.members = {
-            (member if name == old else name): (one if name == old else each)
+            (member if name == old else name): (joiner if name == old else each)
             for name, each in self.members.items()
         }
         self.leader = member if self.leader == old else self.leader
@@ -137,13 +137,13 @@ class Model:
             self.unsynced = self.unsynced - {old} | {member}
         self.after(member, before.session_ms)
         if self.phase == "Stable":
-            one.joins = False
+            joiner.joins = False
             return NONE
         if self.phase == "CompletingRebalance":
             self._prepare()
         else:
             self._complete_if_all()
-        return None if one.joins else NONE
+        return None if joiner.joins else NONE
 
     def sync(self, member: str, generation: int, *, refused: bool = False) -> ErrorCode | None:
         if member not in self.members:
@@ -163,11 +163,11 @@ class Model:
         if refused:
             self._prepare()
             return ErrorCode.NOT_COORDINATOR
-        for name, one in self.members.items():
-            one.has = True
-            if one.syncs:
-                one.syncs = False
-                self.after(name, one.session_ms)
+        for name, state in self.members.items():
+            state.has = True
+            if state.syncs:
+                state.syncs = False
+                self.after(name, state.session_ms)
         self.phase = "Stable"
         return NONE
 
@@ -183,9 +183,9 @@ class Model:
     def leave(self, *members: str) -> list[ErrorCode]:
         codes = []
         for member in members:
-            known = member in self.members or member in self.pending
-            codes.append(NONE if known else UNKNOWN)
-            if known:
+            is_present = member in self.members or member in self.pending
+            codes.append(NONE if is_present else UNKNOWN)
+            if is_present:
                 self._drop(member)
         if NONE in codes:
             if self.phase in ("Stable", "CompletingRebalance"):
@@ -199,11 +199,11 @@ class Model:
     def has_room(self, member: str) -> bool:
         if self.phase == "Empty":
             return True
-        one = self.members.get(member)
+        existing = self.members.get(member)
         if self.phase == "PreparingRebalance":
             waiting = sum(each.joins for each in self.members.values())
-            return (one is not None and one.joins) or waiting < self.max_size
-        return one is not None or len(self.members) < self.max_size
+            return (existing is not None and existing.joins) or waiting < self.max_size
+        return existing is not None or len(self.members) < self.max_size
 
     def _drop(self, member: str) -> None:
         self.members.pop(member, None)
@@ -220,12 +220,12 @@ class Model:
             self._prepare()
 
     def _prepare(self) -> None:
-        for name, one in self.members.items():
+        for name, state in self.members.items():
             if self.phase == "CompletingRebalance":
-                one.has = False
-                if one.syncs:
-                    one.syncs = False
-                    self.after(name, one.session_ms)
+                state.has = False
+                if state.syncs:
+                    state.syncs = False
+                    self.after(name, state.session_ms)
         self.unsynced.clear()
         self.due.pop("sync", None)
         longest = max((member.rebalance_ms for member in self.members.values()), default=0)
@@ -248,10 +248,10 @@ class Model:
 
     def _complete(self) -> None:
         self.due.pop("join", None)
-        for name, one in list(self.members.items()):
-            if not one.joins and one.instance is None:
+        for name, state in list(self.members.items()):
+            if not state.joins and state.instance is None:
                 self._drop(name)
-        joined = [name for name, one in self.members.items() if one.joins]
+        joined = [name for name, state in self.members.items() if state.joins]
         if self.members and not joined:
             self.after("join", max(member.rebalance_ms for member in self.members.values()))
             return
@@ -259,9 +259,9 @@ class Model:
             self.leader = joined[0]
         self.first, self.generation = None, self.generation + 1
         self.phase = "CompletingRebalance" if self.members else "Empty"
-        for name, one in self.members.items():
-            one.joins, one.told = False, True
+        for name, state in self.members.items():
+            state.joins, state.has_generation = False, True
             self.unsynced.add(name)
-            self.after(name, one.session_ms)
+            self.after(name, state.session_ms)
         if self.members:
             self.after("sync", max(member.rebalance_ms for member in self.members.values()))

@@ -1,4 +1,4 @@
-"""What becomes of assignments."""
+"""Assignments when they are made or cleared."""
 
 from tests.coordinators.groups.classic.kit import ClassicKit
 from trio_kafka.coordinators.groups.classic.transition import Transition

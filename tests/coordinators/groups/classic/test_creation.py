@@ -27,11 +27,11 @@ def test_join_is_answered_after_the_record_of_the_new_group_is_committed() -> No
     kit = ClassicKit()
     kit.driver.hold = True
 
-    asked = kit.join()
-    assert asked.waits
+    request = kit.join()
+    assert request.waits
     kit.driver.commit()
 
-    assert asked.code is ErrorCode.MEMBER_ID_REQUIRED
+    assert request.code is ErrorCode.MEMBER_ID_REQUIRED
     [record] = kit.driver.records
     assert record.key == GroupMetadataKey(GROUP)
     assert record.value == GroupMetadataValue(
@@ -46,9 +46,9 @@ def test_join_is_answered_after_the_record_of_the_new_group_is_committed() -> No
 def test_replaying_the_record_of_a_new_group_keeps_the_joining_member() -> None:
     kit = ClassicKit()
 
-    asked = kit.join(version=3)
+    request = kit.join(version=3)
 
-    assert asked.waits
+    assert request.waits
     assert kit.state == "PreparingRebalance"
     assert len(kit.group.membership) == 1
 
@@ -58,9 +58,9 @@ def test_new_group_is_removed_when_its_record_is_refused(version: int) -> None:
     kit = ClassicKit()
     kit.driver.refuse = KafkaError(ErrorCode.NOT_COORDINATOR)
 
-    asked = kit.join(version=version)
+    request = kit.join(version=version)
 
-    assert asked.answer == JoinAnswer(member_id="", error=ErrorCode.NOT_COORDINATOR)
+    assert request.answer == JoinAnswer(member_id="", error=ErrorCode.NOT_COORDINATOR)
     assert kit.state == "none"
     assert not [key for key in kit.driver.timers if GROUP in key]
     kit.wait(2 * DELAY_MS)
@@ -71,9 +71,9 @@ def test_join_replaces_an_empty_group_of_another_type() -> None:
     kit = ClassicKit()
     kit.driver.machine.by_id[GROUP] = OtherGroup(is_empty=True)  # type: ignore[assignment]
 
-    asked = kit.join(version=3)
+    request = kit.join(version=3)
 
-    assert asked.waits
+    assert request.waits
     assert [type(record.key) for record in kit.driver.records] == [
         ConsumerGroupMetadataKey,
         GroupMetadataKey,

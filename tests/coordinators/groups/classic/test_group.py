@@ -24,10 +24,10 @@ from trio_kafka.protocol.stored.groups.classic import GroupMetadataKey
 
 
 def commits(kit: ClassicKit, **how: Any) -> ErrorCode:
-    """What one who commits is told, and with it what a sign of life has."""
-    asked = {"member_id": "", "instance_id": None, "epoch": -1, "version": 9, "topics": ()}
+    """Error code of a commit; a valid one has the effects of a sign of life."""
+    fields = {"member_id": "", "instance_id": None, "epoch": -1, "version": 9, "topics": ()}
     try:
-        effects = kit.group.validate_commit(**{**asked, **how})
+        effects = kit.group.validate_commit(**{**fields, **how})
     except KafkaError as error:
         return error.code
     kit.driver.apply(lambda _, __: effects)
@@ -200,7 +200,7 @@ def test_member_metadata_and_assignments_are_described_only_in_a_stable_group() 
     kit.settle([member])
 
     def seen(metadata: bytes, assignment: bytes) -> tuple[MemberDescription, ...]:
-        one = MemberDescription(
+        description = MemberDescription(
             member_id=member,
             instance_id=None,
             client_id="client",
@@ -208,7 +208,7 @@ def test_member_metadata_and_assignments_are_described_only_in_a_stable_group() 
             metadata=metadata,
             assignment=assignment,
         )
-        return (one,)
+        return (description,)
 
     assert before == GroupDescription(
         state="CompletingRebalance",
@@ -227,7 +227,7 @@ def test_member_metadata_and_assignments_are_described_only_in_a_stable_group() 
 def test_inspection_shows_members_leader_and_causes_of_rebalances() -> None:
     kit = ClassicKit()
     leader, follower = kit.stable()
-    asked = kit.driver.now_ms
+    joined_ms = kit.driver.now_ms
     kit.join(leader)
 
     result = kit.group.describe()
@@ -235,7 +235,7 @@ def test_inspection_shows_members_leader_and_causes_of_rebalances() -> None:
     assert result["state"] == "PreparingRebalance"
     assert (result["members"], result["joined"], result["leader"]) == (2, 1, leader)
     assert [member.member_id for member in kit.group.members()] == [leader, follower]
-    last = f"{asked}, after 1: leader {leader} joins again (not provided)"
+    last = f"{joined_ms}, after 1: leader {leader} joins again (not provided)"
     assert result["rebalance 1"] == last
     assert str(result["rebalance 2"]).endswith(f", after 0: new member {leader} (not provided)")
     assert RANGE[0].name == result["protocol"]

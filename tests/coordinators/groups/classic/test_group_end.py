@@ -16,11 +16,11 @@ def test_waiting_joins_are_answered_with_the_error_when_the_group_ends() -> None
     kit = ClassicKit()
     leader, _ = kit.stable()
     kit.new_id()
-    asked = kit.join(leader)
+    request = kit.join(leader)
 
     end(kit)
 
-    assert asked.answer == JoinAnswer(member_id=leader, error=ErrorCode.REBALANCE_IN_PROGRESS)
+    assert request.answer == JoinAnswer(member_id=leader, error=ErrorCode.REBALANCE_IN_PROGRESS)
     assert kit.state == "Dead"
     assert not [key for key in kit.driver.timers if GROUP in key]
 
@@ -28,8 +28,8 @@ def test_waiting_joins_are_answered_with_the_error_when_the_group_ends() -> None
 def test_waiting_syncs_are_answered_with_the_error_when_the_group_ends() -> None:
     kit = ClassicKit()
     _, follower = kit.completing()
-    asked = kit.sync(follower)
+    request = kit.sync(follower)
 
     end(kit)
 
-    assert asked.code is ErrorCode.REBALANCE_IN_PROGRESS
+    assert request.code is ErrorCode.REBALANCE_IN_PROGRESS

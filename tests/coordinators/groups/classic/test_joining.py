@@ -22,9 +22,9 @@ from trio_kafka.errors import ErrorCode
 def test_first_join_of_a_new_member_is_answered_with_a_member_id_to_join_with() -> None:
     kit = ClassicKit()
 
-    asked = kit.join(client="app")
+    request = kit.join(client="app")
 
-    assert asked.answer == JoinAnswer(member_id="app-1", error=ErrorCode.MEMBER_ID_REQUIRED)
+    assert request.answer == JoinAnswer(member_id="app-1", error=ErrorCode.MEMBER_ID_REQUIRED)
     assert kit.state == "Empty"
     assert kit.group.membership.pending == {"app-1"}
 
@@ -42,9 +42,9 @@ def test_unused_member_id_is_forgotten_after_the_session_timeout() -> None:
 def test_old_request_versions_join_without_a_member_id() -> None:
     kit = ClassicKit()
 
-    asked = kit.join(version=3)
+    request = kit.join(version=3)
 
-    assert asked.waits
+    assert request.waits
     assert "client-1" in kit.group.membership
 
 
@@ -56,7 +56,8 @@ def test_only_the_leader_receives_the_member_list() -> None:
 
     leader = first.joined.member_id
     members = [
-        JoinedMember(one.joined.member_id, None, RANGE[0].metadata) for one in (first, second)
+        JoinedMember(request.joined.member_id, None, RANGE[0].metadata)
+        for request in (first, second)
     ]
     assert first.joined == JoinAnswer(
         member_id=leader,
@@ -73,13 +74,13 @@ def test_only_the_leader_receives_the_member_list() -> None:
 
 def test_first_rebalance_ends_after_the_initial_delay() -> None:
     kit = ClassicKit()
-    [asked] = kit.joining(1)
+    [request] = kit.joining(1)
 
     kit.wait(DELAY_MS - 1)
-    assert asked.waits
+    assert request.waits
     kit.wait(1)
 
-    assert asked.joined.generation == 1
+    assert request.joined.generation == 1
 
 
 def test_member_that_joins_during_the_initial_delay_restarts_the_delay() -> None:
@@ -113,20 +114,20 @@ def test_earlier_joins_do_not_extend_the_initial_delay_of_a_later_rebalance() ->
     kit.wait(DELAY_MS)
     kit.leave(*[member.member_id for member in kit.group.membership])
     assert kit.state == "Empty"
-    [asked] = kit.joining(1)
+    [request] = kit.joining(1)
 
     kit.wait(DELAY_MS)
 
-    assert not asked.waits
+    assert not request.waits
 
 
 def test_without_an_initial_delay_the_first_rebalance_ends_at_once() -> None:
     kit = ClassicKit(delay_ms=0)
-    [asked] = kit.joining(1)
+    [request] = kit.joining(1)
 
     kit.wait(0)
 
-    assert asked.joined.generation == 1
+    assert request.joined.generation == 1
 
 
 def test_join_with_an_unknown_member_id_is_refused() -> None:
@@ -152,9 +153,9 @@ def test_join_without_a_common_protocol_is_refused(
     kit = ClassicKit()
     kit.stable(1)
 
-    asked = kit.join(protocol_type=protocol_type, protocols=protocols)
+    request = kit.join(protocol_type=protocol_type, protocols=protocols)
 
-    assert asked.answer == JoinAnswer(member_id="", error=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    assert request.answer == JoinAnswer(member_id="", error=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
 
 @pytest.mark.parametrize(("protocol_type", "protocols"), [("", RANGE), ("consumer", ())])
@@ -163,9 +164,9 @@ def test_join_of_an_empty_group_without_protocol_type_or_protocol_is_refused(
 ) -> None:
     kit = ClassicKit()
 
-    asked = kit.join(protocol_type=protocol_type, protocols=protocols)
+    request = kit.join(protocol_type=protocol_type, protocols=protocols)
 
-    assert asked.code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    assert request.code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
 
 
 def test_empty_group_takes_the_protocol_type_of_the_next_join() -> None:
@@ -302,20 +303,20 @@ def test_rebalance_ends_when_a_pending_member_id_times_out() -> None:
     kit = ClassicKit()
     [leader] = kit.stable(1)
     kit.new_id()
-    asked = kit.join(leader)
+    request = kit.join(leader)
 
     kit.wait(SESSION_MS)
 
-    assert asked.joined.generation == 2
+    assert request.joined.generation == 2
 
 
 def test_static_join_with_a_pending_member_id_is_refused() -> None:
     kit = ClassicKit()
     member = kit.new_id()
 
-    asked = kit.join(member, instance="i")
+    request = kit.join(member, instance="i")
 
-    assert asked.code is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert request.code is ErrorCode.UNKNOWN_SERVER_ERROR
     assert kit.group.membership.pending == {member}
 
 
@@ -323,9 +324,9 @@ def test_full_group_refuses_new_members() -> None:
     kit = ClassicKit(max_size=2)
     members = kit.stable(2)
 
-    asked = kit.join()
+    request = kit.join()
 
-    assert asked.answer == JoinAnswer(member_id="", error=ErrorCode.GROUP_MAX_SIZE_REACHED)
+    assert request.answer == JoinAnswer(member_id="", error=ErrorCode.GROUP_MAX_SIZE_REACHED)
     assert kit.join(members[1]).code is ErrorCode.NONE
     assert kit.state == "Stable"
 
@@ -380,12 +381,12 @@ def test_members_that_do_not_rejoin_are_removed_at_the_rebalance_timeout() -> No
     """Those who live, but do not join."""
     kit = ClassicKit()
     leader, follower = kit.stable()
-    asked = kit.join(leader)
+    request = kit.join(leader)
 
     for _ in range(REBALANCE_MS // 5000):
-        assert asked.waits
+        assert request.waits
         kit.beat(follower)
         kit.wait(5000)
 
-    assert [member.member_id for member in asked.joined.members] == [leader]
+    assert [member.member_id for member in request.joined.members] == [leader]
     assert kit.beat(follower) is ErrorCode.UNKNOWN_MEMBER_ID

@@ -83,33 +83,33 @@ def test_leaving_pending_member_completes_the_rebalance() -> None:
     kit = ClassicKit()
     [leader] = kit.stable(1)
     pending = kit.new_id()
-    asked = kit.join(leader)
+    request = kit.join(leader)
 
     assert kit.leave(pending) == [NONE]
 
-    assert asked.joined.generation == 2
+    assert request.joined.generation == 2
     assert ("classic-session", GROUP, pending) not in kit.driver.timers
 
 
 def test_waiting_join_of_a_leaving_member_is_refused() -> None:
     kit = ClassicKit()
     leader, follower = kit.stable()
-    asked = kit.join(leader)
+    request = kit.join(leader)
 
     kit.leave(leader)
 
-    assert asked.answer == JoinAnswer(member_id="", error=UNKNOWN)
+    assert request.answer == JoinAnswer(member_id="", error=UNKNOWN)
     assert kit.join(follower).joined.generation == 2
 
 
 def test_waiting_sync_of_a_leaving_member_is_refused() -> None:
     kit = ClassicKit()
     _, follower = kit.completing()
-    asked = kit.sync(follower)
+    request = kit.sync(follower)
 
     kit.leave(follower)
 
-    assert asked.code is UNKNOWN
+    assert request.code is UNKNOWN
 
 
 def test_first_rebalance_keeps_its_initial_delay_after_a_member_left() -> None:

@@ -153,7 +153,8 @@ def test_member_with_a_waiting_request_counts_as_alive_unless_new() -> None:
     joins.join_ticket = syncs.sync_ticket = new.join_ticket = "ticket"
     new.is_new = True
 
-    assert [one.is_heard for one in (silent, joins, syncs, new)] == [False, True, True, False]
+    alive = [group_member.is_heard for group_member in (silent, joins, syncs, new)]
+    assert alive == [False, True, True, False]
 
 
 def test_figures_of_a_member_name_the_request_that_waits() -> None:

@@ -9,10 +9,10 @@ from tests.coordinators.groups.classic.kit import (
     DELAY_MS,
     GROUP,
     RANGE,
-    Asked,
     ClassicKit,
+    Request,
 )
-from tests.coordinators.groups.classic.model import Model, One
+from tests.coordinators.groups.classic.model import MemberModel, Model
 from trio_kafka.coordinators.groups.classic.states import ClassicState
 from trio_kafka.errors import ErrorCode, KafkaError
 
@@ -38,28 +38,28 @@ class Groups(RuleBasedStateMachine):
         self.kit = ClassicKit(max_size=MAX_SIZE)
         self.kit.join(protocols=())  # refused; the group is there
         self.model = Model(self.kit.driver.now_ms, DELAY_MS, MAX_SIZE)
-        self.waiting: list[Asked] = []
+        self.waiting: list[Request] = []
 
-    def _told(self, asked: Asked, expected: ErrorCode | None) -> None:
-        assert (None if asked.waits else asked.code) is expected
-        if asked.waits:
-            self.waiting.append(asked)
+    def _check_answer(self, request: Request, expected: ErrorCode | None) -> None:
+        assert (None if request.waits else request.code) is expected
+        if request.waits:
+            self.waiting.append(request)
 
     @rule(target=ids, session_ms=sessions)
     def ask_for_an_id(self, session_ms: int) -> str:
-        asked = self.kit.join(session_ms=session_ms, protocols=BOTH)
-        member = asked.joined.member_id or "ghost"
+        request = self.kit.join(session_ms=session_ms, protocols=BOTH)
+        member = request.joined.member_id or "ghost"
 
-        assert asked.code is self.model.new_id(member, session_ms)
+        assert request.code is self.model.new_id(member, session_ms)
         return member
 
     @rule(member=ids, said=says, session_ms=sessions, rebalance_ms=rebalances)
     def join(self, member: str, said: str, session_ms: int, rebalance_ms: int) -> None:
-        one = One(session_ms, rebalance_ms, said, None)
-        known = self.kit.group.membership.by_id.get(member)
-        instance = known.instance_id if known else None
+        joiner = MemberModel(session_ms, rebalance_ms, said, None)
+        existing = self.kit.group.membership.by_id.get(member)
+        instance = existing.instance_id if existing else None
 
-        asked = self.kit.join(
+        request = self.kit.join(
             member,
             instance=instance,
             protocols=SAYS[said],
@@ -67,40 +67,40 @@ class Groups(RuleBasedStateMachine):
             rebalance_ms=rebalance_ms,
         )
 
-        self._told(asked, self.model.join(member, one))
+        self._check_answer(request, self.model.join(member, joiner))
 
     @rule(target=ids, instance=instances, session_ms=sessions, rebalance_ms=rebalances)
     def a_static_member_joins(self, instance: str, session_ms: int, rebalance_ms: int) -> str:
-        one = One(session_ms, rebalance_ms, "range", instance)
+        joiner = MemberModel(session_ms, rebalance_ms, "range", instance)
         old = self.kit.group.membership.of_instance(instance)
         room = self.model.has_room("")
 
-        asked = self.kit.join(instance=instance, session_ms=session_ms, rebalance_ms=rebalance_ms)
+        request = self.kit.join(instance=instance, session_ms=session_ms, rebalance_ms=rebalance_ms)
 
         if not room:
-            assert asked.code is ErrorCode.GROUP_MAX_SIZE_REACHED
+            assert request.code is ErrorCode.GROUP_MAX_SIZE_REACHED
             return old or "ghost"
-        member = self._new_static(asked, instance)
+        member = self._new_static(request, instance)
         if old is None:
-            expected = self.model.join(member, one)
+            expected = self.model.join(member, joiner)
         else:
-            expected = self.model.replace(old, member, one, refused=self.refuses)
-        self._told(asked, expected)
+            expected = self.model.replace(old, member, joiner, refused=self.refuses)
+        self._check_answer(request, expected)
         return member or old or "ghost"
 
-    def _new_static(self, asked: Asked, instance: str) -> str:
-        if asked.waits:
+    def _new_static(self, request: Request, instance: str) -> str:
+        if request.waits:
             return self.kit.group.membership.of_instance(instance) or ""
-        return asked.joined.member_id
+        return request.joined.member_id
 
     @rule(member=ids, behind=st.sampled_from([0, 0, 0, 1]))
     def sync(self, member: str, behind: int) -> None:
         generation = self.model.generation - behind
         own = {each: each.encode() for each in self.model.members}
 
-        asked = self.kit.sync(member, own, generation=generation)
+        request = self.kit.sync(member, own, generation=generation)
 
-        self._told(asked, self.model.sync(member, generation, refused=self.refuses))
+        self._check_answer(request, self.model.sync(member, generation, refused=self.refuses))
 
     @rule()
     def all_sync(self) -> None:
@@ -151,8 +151,8 @@ class Groups(RuleBasedStateMachine):
         assert group.syncs_due == model.unsynced
         names = {"classic-session": 2, "classic-join": 0, "classic-sync": 0}
         result = {
-            (key[2] if names[str(key[0])] else str(key[0])[8:]): left
-            for key, left in self.kit.driver.timers.items()
+            (key[2] if names[str(key[0])] else str(key[0])[8:]): remaining_ms
+            for key, remaining_ms in self.kit.driver.timers.items()
             if GROUP in key
         }
         assert result == {name: due - model.now for name, (due, _) in model.due.items()}
@@ -166,8 +166,8 @@ class Groups(RuleBasedStateMachine):
         syncs = [
             member.sync_ticket for member in group.membership if member.sync_ticket is not None
         ]
-        self.waiting = [asked for asked in self.waiting if asked.waits]
-        assert {asked.ticket for asked in self.waiting} == {*joins, *syncs}
+        self.waiting = [request for request in self.waiting if request.waits]
+        assert {request.ticket for request in self.waiting} == {*joins, *syncs}
         assert len(self.waiting) == len(joins) + len(syncs)
         assert group.membership.joined == len(joins)
         assert not joins or group.phase is ClassicState.PREPARING_REBALANCE
@@ -176,7 +176,7 @@ class Groups(RuleBasedStateMachine):
 
     @invariant()
     def what_is_stored_is_what_is_stable(self) -> None:
-        """Whatever was refused in between: a group is stable when its generation is stored."""
+        """A group is stable when its generation is stored, also after refusals in between."""
         if self.kit.group.phase is ClassicState.STABLE:
             again = self.kit.driver.reload().machine.by_id[GROUP]
             before = self.kit.group
@@ -186,11 +186,11 @@ class Groups(RuleBasedStateMachine):
             assert again.description() == before.description()  # type: ignore[attr-defined]
 
     def teardown(self) -> None:
-        """Whatever has come, nobody waits for ever."""
+        """Check that nobody waits for ever."""
         self.kit.wait(1_000_000)
         self.model.wait(1_000_000)
         self.both_agree()
-        assert not [asked for asked in self.waiting if asked.waits]
+        assert not [request for request in self.waiting if request.waits]
         assert self.kit.state == "Empty"
         assert not [key for key in self.kit.driver.timers if GROUP in key]
 

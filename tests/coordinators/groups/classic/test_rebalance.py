@@ -29,9 +29,9 @@ from trio_kafka.scheduling.chunked_work import step
 def test_a_rebalance_ends_when_the_last_member_has_joined() -> None:
     kit = ClassicKit()
     members = kit.stable(3)
-    asked = [kit.join(member) for member in members]
+    requests = [kit.join(member) for member in members]
 
-    assert [each.joined.generation for each in asked] == [2, 2, 2]
+    assert [each.joined.generation for each in requests] == [2, 2, 2]
     assert ("classic-join", GROUP) not in kit.driver.timers
 
 
@@ -63,9 +63,9 @@ def test_another_member_becomes_leader_when_the_leader_does_not_rejoin() -> None
 
 def test_initial_rebalance_without_remaining_members_ends_in_an_empty_group() -> None:
     kit = ClassicKit()
-    asked = kit.join(version=3)
+    request = kit.join(version=3)
     kit.leave("client-1")
-    assert asked.code is ErrorCode.UNKNOWN_MEMBER_ID
+    assert request.code is ErrorCode.UNKNOWN_MEMBER_ID
 
     kit.wait(DELAY_MS)
 
@@ -77,11 +77,11 @@ def test_initial_delay_applies_again_to_a_group_that_became_empty() -> None:
     kit = ClassicKit()
     for member in kit.stable(2):
         kit.leave(member)
-    asked = kit.joining(1)[0]
+    request = kit.joining(1)[0]
 
     kit.wait(DELAY_MS)
 
-    assert asked.joined.generation == 3
+    assert request.joined.generation == 3
 
 
 def test_group_becomes_empty_even_when_the_record_is_refused() -> None:
@@ -149,9 +149,9 @@ def taken_in_steps(kit: ClassicKit, event: Event) -> tuple[Effects, list[int]]:
 
 def large_group(kit: ClassicKit) -> list[str]:
     """The ids of the members of a generation; each subscribes to a topic of its own."""
-    asked = [kit.join(kit.new_id(), protocols=reading(f"t{number}")) for number in range(MANY)]
+    requests = [kit.join(kit.new_id(), protocols=reading(f"t{number}")) for number in range(MANY)]
     kit.wait(2 * DELAY_MS)
-    return [each.joined.member_id for each in asked]
+    return [each.joined.member_id for each in requests]
 
 
 def reading(topic: str) -> tuple[GroupProtocol, ...]:
@@ -197,8 +197,8 @@ def test_generation_with_many_members_begins_in_steps() -> None:
 def test_generation_with_many_members_is_stored_in_steps() -> None:
     kit = ClassicKit(max_size=MANY)
     members = large_group(kit)
-    given = {member: member.encode() for member in members}
-    syncing = Sync(member_id=members[0], generation=1, assignments=given)
+    assignments = {member: member.encode() for member in members}
+    syncing = Sync(member_id=members[0], generation=1, assignments=assignments)
 
     _, done = taken_in_steps(kit, partial(sync, GROUP, syncing))
 
@@ -206,4 +206,4 @@ def test_generation_with_many_members_is_stored_in_steps() -> None:
     assert kit.state == "Stable"
     stored = kit.driver.reload().machine.by_id[GROUP]
     assert isinstance(stored, ClassicGroup)
-    assert {member.member_id: member.assignment for member in stored.membership} == given
+    assert {member.member_id: member.assignment for member in stored.membership} == assignments

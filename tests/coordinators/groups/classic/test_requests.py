@@ -29,18 +29,18 @@ class OpenGroup(ClosedGroup):
 
 @define
 class Adapter:
-    """`asked` is what reached it."""
+    """`requests` is what reached it."""
 
-    asked: list[Any] = field(factory=list)
+    requests: list[Any] = field(factory=list)
     group_type: str = "consumer"
 
     @property
     def classic_adapter(self) -> "Adapter":
         return self
 
-    def _take(self, _group: Any, asked: Any, ticket: Ticket, _now_ms: int) -> Effects:
-        self.asked.append(asked)
-        return Effects().answer(ticket, asked)
+    def _take(self, _group: Any, request: Any, ticket: Ticket, _now_ms: int) -> Effects:
+        self.requests.append(request)
+        return Effects().answer(ticket, request)
 
     join = sync = heartbeat = leave = _take
 
@@ -60,7 +60,7 @@ def test_classic_requests_to_another_group_type_reach_its_adapter() -> None:
     kit.beat("m", generation=1)
     kit.leave("m")
 
-    assert [type(asked) for asked in adapter.asked] == [Join, Sync, ClassicHeartbeat, list]
+    assert [type(request) for request in adapter.requests] == [Join, Sync, ClassicHeartbeat, list]
 
 
 def test_classic_requests_to_a_group_type_without_an_adapter_are_refused() -> None:
@@ -71,9 +71,9 @@ def test_classic_requests_to_a_group_type_without_an_adapter_are_refused() -> No
     )
     assert kit.sync("m", generation=1).code is ErrorCode.UNKNOWN_MEMBER_ID
     assert kit.beat("m", generation=1) is ErrorCode.UNKNOWN_MEMBER_ID
-    left = kit.leave("m")
-    assert isinstance(left, KafkaError)
-    assert left.code is ErrorCode.UNKNOWN_MEMBER_ID
+    error = kit.leave("m")
+    assert isinstance(error, KafkaError)
+    assert error.code is ErrorCode.UNKNOWN_MEMBER_ID
 
 
 def test_sync_with_an_empty_group_of_another_type_is_refused() -> None:
@@ -81,4 +81,4 @@ def test_sync_with_an_empty_group_of_another_type_is_refused() -> None:
     kit.driver.machine.submachines.append(adapter)  # type: ignore[arg-type]
 
     assert kit.sync("m", generation=1).code is ErrorCode.UNKNOWN_MEMBER_ID
-    assert adapter.asked == []
+    assert adapter.requests == []

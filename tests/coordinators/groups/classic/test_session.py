@@ -32,8 +32,8 @@ def test_session_timeout_of_a_member_causes_a_rebalance_of_the_others() -> None:
     kit.wait(SESSION_MS // 2)
 
     assert kit.beat(follower) is ErrorCode.REBALANCE_IN_PROGRESS
-    asked = kit.join(follower)
-    assert asked.joined.leader == follower
+    request = kit.join(follower)
+    assert request.joined.leader == follower
     assert leader not in kit.group.membership
 
 
@@ -74,24 +74,24 @@ def test_heartbeat_to_an_unknown_or_dead_group_is_an_error() -> None:
 def test_member_with_a_waiting_join_does_not_time_out() -> None:
     kit = ClassicKit()
     leader, follower = kit.stable()
-    asked = kit.join(leader)
+    request = kit.join(leader)
 
     for _ in range(5):
         kit.wait(SESSION_MS - 1000)
         kit.beat(follower)
 
-    assert asked.waits
+    assert request.waits
     assert leader in kit.group.membership
 
 
 def test_session_timeout_of_the_last_missing_member_ends_the_rebalance() -> None:
     kit = ClassicKit()
     leader, _ = kit.stable()
-    asked = kit.join(leader)
+    request = kit.join(leader)
 
     kit.wait(SESSION_MS)
 
-    assert [member.member_id for member in asked.joined.members] == [leader]
+    assert [member.member_id for member in request.joined.members] == [leader]
 
 
 def test_no_timer_remains_after_the_session_timeout_of_the_last_member() -> None:

@@ -186,11 +186,11 @@ def test_absent_static_member_stays_in_the_new_generation() -> None:
     kit = ClassicKit()
     [leader] = kit.stable(1)
     static = kit.add_static(leader, "i", session_ms=200_000)
-    asked = kit.join(leader)
+    request = kit.join(leader)
 
     kit.wait(60_000)
 
-    assert [member.member_id for member in asked.joined.members] == [leader, static]
+    assert [member.member_id for member in request.joined.members] == [leader, static]
 
 
 def test_rebalance_with_only_absent_static_members_restarts_its_timer() -> None:

@@ -1,4 +1,4 @@
-"""What is stored of classic groups is read again; timers find groups as they are by then."""
+"""Classic groups when their records are read again; timers when groups have changed since."""
 
 import pytest
 

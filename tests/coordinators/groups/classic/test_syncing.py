@@ -107,12 +107,12 @@ def test_refused_record_of_a_sync_causes_a_rebalance() -> None:
     kit = ClassicKit()
     leader, follower = kit.completing()
     waiting = kit.sync(follower)
-    told = ErrorCode.NOT_COORDINATOR
-    kit.driver.refuse = KafkaError(told)
+    code = ErrorCode.NOT_COORDINATOR
+    kit.driver.refuse = KafkaError(code)
 
     own = kit.sync(leader, {leader: b"one"})
 
-    assert (own.code, waiting.code) == (told, told)
+    assert (own.code, waiting.code) == (code, code)
     assert kit.state == "PreparingRebalance"
     kit.driver.refuse = None
     kit.join(leader)
@@ -158,9 +158,9 @@ def test_sync_before_a_protocol_is_elected_is_refused_with_rebalance_in_progress
     member = kit.new_id()
     assert kit.join(member).waits
 
-    asked = kit.sync(member, generation=0, protocol_type="consumer", protocol_name="sticky")
+    request = kit.sync(member, generation=0, protocol_type="consumer", protocol_name="sticky")
 
-    assert asked.code is ErrorCode.REBALANCE_IN_PROGRESS
+    assert request.code is ErrorCode.REBALANCE_IN_PROGRESS
 
 
 def test_sync_with_an_empty_or_unknown_group_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""What one event does to one group."""
+"""One group when one event comes."""
 
 from tests.coordinators.groups.classic.kit import GROUP, RANGE, SESSION_MS, ClassicKit
 from trio_kafka.coordinators.groups.classic.transition import Transition

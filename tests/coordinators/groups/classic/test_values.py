@@ -1,4 +1,4 @@
-"""What clients ask, as values."""
+"""Requests of clients, as values."""
 
 from trio_kafka.coordinators.groups.classic.values import GroupProtocol, Join, JoinAnswer
 from trio_kafka.errors import ErrorCode

@@ -61,7 +61,7 @@ class Member:
     names: tuple[str, ...] = ("range",)
 
     def ask_join(self, **said: Any) -> Ticket:
-        given: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "member_id": self.member_id,
             "instance_id": self.instance,
             "client_id": "client",
@@ -72,7 +72,7 @@ class Member:
             "protocols": protocols(self.topics, self.has, self.names),
             "fresh": "fresh",
         }
-        joining = Join(**given | said)
+        joining = Join(**fields | said)
         return self.scene.driver.submit(
             lambda groups, ticket, now_ms: join(GROUP, joining, groups, ticket, now_ms)
         )
@@ -93,7 +93,7 @@ class Member:
         return answer
 
     def ask_sync(self, assignments: dict[str, bytes] | None = None, **said: Any) -> Ticket:
-        given: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "member_id": self.member_id,
             "instance_id": self.instance,
             "generation": self.generation,
@@ -101,7 +101,7 @@ class Member:
             "protocol_name": "range",
             "assignments": assignments or {},
         }
-        syncing = Sync(**given | said)
+        syncing = Sync(**fields | said)
         return self.scene.driver.submit(
             lambda groups, ticket, now_ms: sync(GROUP, syncing, groups, ticket, now_ms)
         )
@@ -120,12 +120,12 @@ class Member:
 
     def beat(self, **said: Any) -> ErrorCode:
         """NONE, or what it is told. Raises KafkaError for other errors."""
-        given = {
+        fields = {
             "member_id": self.member_id,
             "instance_id": self.instance,
             "generation": self.generation,
         }
-        beating = ClassicHeartbeat(**given | said)
+        beating = ClassicHeartbeat(**fields | said)
         ticket = self.scene.driver.submit(
             lambda groups, ticket, now_ms: heartbeat(GROUP, beating, groups, ticket, now_ms)
         )
@@ -161,7 +161,7 @@ def classic_group(scene: Scene) -> ClassicGroup:
     return result
 
 
-def stable_classic(scene: Scene, *members: Member, given: list[Owned]) -> ClassicGroup:
+def stable_classic(scene: Scene, *members: Member, assignments: list[Owned]) -> ClassicGroup:
     """A stable classic group of these members, each with what it is given."""
     tickets = [
         member.ask_join(asks_for_id=False, fresh=f"f{number}")
@@ -173,10 +173,11 @@ def stable_classic(scene: Scene, *members: Member, given: list[Owned]) -> Classi
         assert joined.error is ErrorCode.NONE
         member.member_id, member.generation = joined.member_id, joined.generation
     leader = classic_group(scene).leader
-    all_given = {
-        member.member_id: assignment(owned) for member, owned in zip(members, given, strict=True)
+    encoded = {
+        member.member_id: assignment(owned)
+        for member, owned in zip(members, assignments, strict=True)
     }
-    syncs = [member.ask_sync(all_given if member.member_id == leader else {}) for member in members]
+    syncs = [member.ask_sync(encoded if member.member_id == leader else {}) for member in members]
     for member, ticket in zip(members, syncs, strict=True):
         member.take(member.answer(ticket))
     assert classic_group(scene).state == "Stable"

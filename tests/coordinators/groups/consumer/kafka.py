@@ -1,4 +1,4 @@
-"""What Apache Kafka's own assignors and hashes give: see data/Assignments.java."""
+"""Results of Apache Kafka's own assignors and hashes: see data/Assignments.java."""
 
 import json
 from collections.abc import Mapping
@@ -48,21 +48,21 @@ def cases(assignor: str, *, alike: bool | None = None) -> list[Case]:
     ]
 
 
-def _case(one: Any) -> Case:
-    sizes = {TopicId(bytes.fromhex(topic)): size for topic, size in one["sizes"].items()}
+def _case(case: Any) -> Case:
+    sizes = {TopicId(bytes.fromhex(topic)): size for topic, size in case["sizes"].items()}
     members = {}
-    for member_id, instance_id, topics in one["members"]:
+    for member_id, instance_id, topics in case["members"]:
         ids = [TopicId(bytes.fromhex(topic)) for topic in topics]
         members[member_id] = MemberSpec(
             topics={topic: sizes[topic] for topic in ids},
-            assigned=_partitions(one["before"].get(member_id, {})),
+            assigned=_partitions(case["before"].get(member_id, {})),
             instance_id=instance_id,
         )
     return Case(
-        assignor=one["assignor"],
-        alike=one["same"],
-        spec=group_of(members, homogeneous=one["same"]),
-        after={member_id: _partitions(of) for member_id, of in one["after"].items()},
+        assignor=case["assignor"],
+        alike=case["same"],
+        spec=group_of(members, homogeneous=case["same"]),
+        after={member_id: _partitions(of) for member_id, of in case["after"].items()},
     )
 
 

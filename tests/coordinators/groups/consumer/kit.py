@@ -53,7 +53,7 @@ def topic_id(name: str, life: int = 0) -> TopicId:
 
 @contextmanager
 def refusal(code: ErrorCode, message: str | None = None) -> Iterator[None]:
-    """What happens inside is answered with this error."""
+    """Check that the block raises this error."""
     with pytest.raises(KafkaError) as caught:
         yield
     assert caught.value.code is code
@@ -131,10 +131,10 @@ class Scene:
         """Topics by name; those that are there get more partitions."""
         records: list[Any] = []
         for name, size in topics.items():
-            known = self.image.topics.get(name)
-            if known is None:
+            existing = self.image.topics.get(name)
+            if existing is None:
                 records.append(TopicRecord(name=name, topic_id=self.topic_id(name)))
-            begin = 0 if known is None else len(known.partitions)
+            begin = 0 if existing is None else len(existing.partitions)
             records += [
                 PartitionRecord(
                     partition_id=number,
@@ -157,7 +157,7 @@ class Scene:
         return topic_id(name, self.lives.get(name, 0))
 
     def change(self, records: list[Any]) -> None:
-        """What the metadata log says next."""
+        """Apply records as the next ones of the metadata log."""
         delta = MetadataDelta(self.image)
         replay_all(delta, records)
         self.image = image = delta.apply(self.image.offset + len(records), 1, self.driver.now_ms)
@@ -171,8 +171,8 @@ class Scene:
         epoch = said.pop("epoch", self.epochs.get(member, 0))
         said.setdefault("client_id", "client")
         said.setdefault("client_host", "/127.0.0.1")
-        asked = Heartbeat(group_id=GROUP, member_id=member, epoch=epoch, **said)
-        answer: HeartbeatAnswer = self.driver.ask(partial(heartbeat, asked))
+        request = Heartbeat(group_id=GROUP, member_id=member, epoch=epoch, **said)
+        answer: HeartbeatAnswer = self.driver.ask(partial(heartbeat, request))
         if answer.epoch >= 0:
             self.epochs[member] = answer.epoch
             if answer.assignment is not None:
@@ -243,7 +243,7 @@ class Scene:
         return result
 
     def has(self, member: str) -> dict[str, list[int]]:
-        """What the coordinator says that it owns and keeps, by topic's name."""
+        """Partitions that the member owns and keeps, as the coordinator says, by topic's name."""
         assigned = self.group.by_id[member].assigned
         return {
             self.image.topic_names[topic]: sorted(numbers) for topic, numbers in assigned.items()

@@ -23,7 +23,7 @@ Partition = tuple[TopicId, int]
 
 @define(eq=False)
 class Consumer:
-    """owned: what it reads. told: what it was assigned last. says: whether to tell all once."""
+    """owned: what it reads. assigned: what it was assigned last. says: whether to tell all once."""
 
     scene: Scene
     name: str
@@ -34,7 +34,7 @@ class Consumer:
     epoch: int = 0
     lives: int = 0
     owned: set[Partition] = field(factory=set)
-    told: set[Partition] = field(factory=set)
+    assigned: set[Partition] = field(factory=set)
     says: bool = True
     alive: bool = True
 
@@ -49,11 +49,11 @@ class Consumer:
         self.alive = True
 
     def forget(self) -> None:
-        self.epoch, self.owned, self.told, self.says = 0, set(), set(), True
+        self.epoch, self.owned, self.assigned, self.says = 0, set(), set(), True
 
     def give_back(self) -> None:
         """It does not read any more what it was told to give up, and reads what is new."""
-        self.owned = set(self.told)
+        self.owned = set(self.assigned)
 
     def beat(self, *, lost: bool = False) -> None:
         """A heartbeat; its answer may be lost, then the next one says all."""
@@ -84,14 +84,14 @@ class Consumer:
         self.says = False
         self.epoch = answer.epoch
         if answer.assignment is not None:
-            self.told = {
+            self.assigned = {
                 (topic, number)
                 for topic, numbers in answer.assignment.items()
                 for number in numbers
             }
             # What is new it reads at once where nothing is to be given back.
-            if self.owned <= self.told:
-                self.owned = set(self.told)
+            if self.owned <= self.assigned:
+                self.owned = set(self.assigned)
 
     def want(self, topics: list[str], regex: str | None = None) -> None:
         self.topics, self.regex, self.says = topics, regex, True
@@ -110,7 +110,7 @@ class Consumer:
 
     def die(self) -> None:
         self.alive = False
-        self.owned, self.told = set(), set()
+        self.owned, self.assigned = set(), set()
 
 
 def _by_topic(owned: set[Partition]) -> list[OwnedTopic]:

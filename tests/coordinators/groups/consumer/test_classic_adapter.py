@@ -34,13 +34,13 @@ def scene_with_new(**topics: int) -> Scene:
 
 def test_classic_member_of_a_consumer_group_gets_a_member_id_and_then_an_epoch() -> None:
     scene = scene_with_new()
-    one = Member(scene, ["a"])
+    member = Member(scene, ["a"])
 
-    asked = one.answer(one.ask_join())
-    assert (asked.error, asked.member_id) == (ErrorCode.MEMBER_ID_REQUIRED, "fresh")
+    answer = member.answer(member.ask_join())
+    assert (answer.error, answer.member_id) == (ErrorCode.MEMBER_ID_REQUIRED, "fresh")
     assert "fresh" not in scene.group.by_id
-    one.member_id = asked.member_id
-    joined = one.join()
+    member.member_id = answer.member_id
+    joined = member.join()
 
     assert (joined.generation, joined.protocol_type, joined.protocol_name) == (
         3,
@@ -50,36 +50,36 @@ def test_classic_member_of_a_consumer_group_gets_a_member_id_and_then_an_epoch()
     assert (joined.leader, joined.members) == ("", ())
     assert scene.due[SESSION, GROUP, "fresh"] == CLASSIC_SESSION_MS
     assert scene.due[SYNC, GROUP, "fresh"] == REBALANCE_MS
-    assert one.sync() == {}
+    assert member.sync() == {}
     assert (SYNC, GROUP, "fresh") not in scene.due
 
 
 def test_classic_member_is_asked_to_rejoin_when_its_partitions_are_released() -> None:
     scene = scene_with_new()
-    one = Member(scene, ["a"])
-    one.join(asks_for_id=False)
-    one.sync()
+    member = Member(scene, ["a"])
+    member.join(asks_for_id=False)
+    member.sync()
 
     assert scene.group.by_id["fresh"].state is MemberState.UNRELEASED_PARTITIONS
-    assert one.beat() is ErrorCode.NONE, "it has nothing to do yet"
+    assert member.beat() is ErrorCode.NONE, "it has nothing to do yet"
     scene.say_owned("new")
     scene.say_owned("new")
-    assert one.beat() is REBALANCE
+    assert member.beat() is REBALANCE
     assert scene.due[JOIN, GROUP, "fresh"] == REBALANCE_MS
-    one.join()
+    member.join()
     assert (JOIN, GROUP, "fresh") not in scene.due
-    assert one.sync() == {"a": [2, 3]}
-    assert one.beat() is ErrorCode.NONE
+    assert member.sync() == {"a": [2, 3]}
+    assert member.beat() is ErrorCode.NONE
     assert scene.group.state == "Stable"
 
 
 def test_sync_restarts_the_session_timeout_of_a_classic_member() -> None:
     scene = scene_with_new()
-    one = Member(scene, ["a"])
-    one.join(asks_for_id=False)
+    member = Member(scene, ["a"])
+    member.join(asks_for_id=False)
     scene.wait(REBALANCE_MS // 2)
 
-    one.sync()
+    member.sync()
 
     assert scene.due[SESSION, GROUP, "fresh"] == CLASSIC_SESSION_MS
 
@@ -87,68 +87,68 @@ def test_sync_restarts_the_session_timeout_of_a_classic_member() -> None:
 def test_classic_member_revokes_partitions_by_rejoining_without_them() -> None:
     scene = Scene({"a": 4})
     scene.join("new", "a")
-    one = Member(scene, ["a"])
-    one.join(asks_for_id=False)
-    one.sync()
+    member = Member(scene, ["a"])
+    member.join(asks_for_id=False)
+    member.sync()
     for _ in range(3):
         scene.say_owned("new")
-        one.live()
+        member.live()
     scene.join("new2", "a")
-    assert one.beat() is REBALANCE
+    assert member.beat() is REBALANCE
 
-    one.join()
-    given = one.sync()
+    member.join()
+    partitions = member.sync()
 
     assert scene.group.by_id["fresh"].state is MemberState.UNREVOKED_PARTITIONS
-    assert len(given["a"]) == 1
-    assert one.beat() is REBALANCE, "it is to join again, without the rest"
-    one.join()
-    assert one.sync() == given
+    assert len(partitions["a"]) == 1
+    assert member.beat() is REBALANCE, "it is to join again, without the rest"
+    member.join()
+    assert member.sync() == partitions
     assert scene.group.by_id["fresh"].epoch == scene.group.epoch
 
 
 def test_sync_is_refused_while_the_classic_member_must_rejoin() -> None:
     scene = scene_with_new()
-    one = Member(scene, ["a"])
-    one.join(asks_for_id=False)
-    one.sync()
+    member = Member(scene, ["a"])
+    member.join(asks_for_id=False)
+    member.sync()
     scene.join("new2", "a")
 
     with refusal(REBALANCE):
-        one.sync()
+        member.sync()
 
     assert scene.due[JOIN, GROUP, "fresh"] == REBALANCE_MS
     scene.wait(5_000)
-    assert one.beat() is REBALANCE
+    assert member.beat() is REBALANCE
     assert scene.due[JOIN, GROUP, "fresh"] == REBALANCE_MS - 5_000, "since the first time"
 
 
 @pytest.mark.parametrize("step", ["join", "sync"])
 def test_classic_member_without_the_due_join_or_sync_is_removed(step: str) -> None:
     scene = scene_with_new()
-    one = Member(scene, ["a"])
-    one.join(asks_for_id=False)
+    member = Member(scene, ["a"])
+    member.join(asks_for_id=False)
     if step == "join":
-        one.sync()
+        member.sync()
         scene.join("new2", "a")
-        assert one.beat() is REBALANCE
+        assert member.beat() is REBALANCE
 
     scene.wait(REBALANCE_MS - 1)
     assert "fresh" in scene.group.by_id
     if step == "join":
-        one.beat()
+        member.beat()
     scene.wait(1)
 
     assert "fresh" not in scene.group.by_id
     with refusal(UNKNOWN):
-        one.beat()
+        member.beat()
 
 
 def test_classic_member_is_removed_after_its_own_session_timeout() -> None:
     scene = scene_with_new()
-    one = Member(scene, ["a"])
-    one.join(asks_for_id=False)
-    one.sync()
+    member = Member(scene, ["a"])
+    member.join(asks_for_id=False)
+    member.sync()
 
     scene.wait(CLASSIC_SESSION_MS)
 
@@ -210,41 +210,41 @@ def test_full_consumer_group_refuses_a_classic_join() -> None:
 
 def test_requests_of_a_classic_member_are_validated_as_in_a_classic_group() -> None:
     scene = scene_with_new()
-    one = Member(scene, ["a"], instance="i")
-    one.join()
-    one.sync()
+    member = Member(scene, ["a"], instance="i")
+    member.join()
+    member.sync()
 
     with refusal(UNKNOWN, "Member new does not use the classic protocol."):
-        one.beat(member_id="new", instance_id=None)
+        member.beat(member_id="new", instance_id=None)
     with refusal(UNKNOWN, "Member x is not a member of group g."):
-        one.beat(member_id="x", instance_id=None)
+        member.beat(member_id="x", instance_id=None)
     with refusal(UNKNOWN, "Member with instance id j is not a member of group g."):
-        one.beat(instance_id="j")
+        member.beat(instance_id="j")
     with refusal(ErrorCode.FENCED_INSTANCE_ID):
-        one.beat(member_id="x")
+        member.beat(member_id="x")
     with refusal(
         ILLEGAL, "The request generation id 9 is not equal to the member epoch 3 of member fresh."
     ):
-        one.beat(generation=9)
+        member.beat(generation=9)
     with refusal(ILLEGAL):
-        one.sync(generation=9)
+        member.sync(generation=9)
     with refusal(INCONSISTENT):
-        one.sync(protocol_type="connect")
+        member.sync(protocol_type="connect")
     with refusal(INCONSISTENT):
-        one.sync(protocol_name="sticky")
-    assert one.sync(protocol_type=None, protocol_name=None) == {}
+        member.sync(protocol_name="sticky")
+    assert member.sync(protocol_type=None, protocol_name=None) == {}
     with refusal(UNKNOWN):
-        one.join(member_id="x", instance_id="j")
+        member.join(member_id="x", instance_id="j")
     with refusal(ErrorCode.FENCED_INSTANCE_ID):
-        one.join(member_id="x")
+        member.join(member_id="x")
 
 
 def test_members_that_leave_in_a_single_request_get_separate_answers() -> None:
     scene = scene_with_new()
-    one = Member(scene, ["a"], instance="i")
-    one.join()
+    member = Member(scene, ["a"], instance="i")
+    member.join()
 
-    told = one.leave(
+    codes = member.leave(
         LeavingMember(member_id="x"),
         LeavingMember(member_id="", instance_id="j"),
         LeavingMember(member_id="x", instance_id="i"),
@@ -252,7 +252,7 @@ def test_members_that_leave_in_a_single_request_get_separate_answers() -> None:
         LeavingMember(member_id="fresh", instance_id="i"),
     )
 
-    assert told == [
+    assert codes == [
         UNKNOWN,
         UNKNOWN,
         ErrorCode.FENCED_INSTANCE_ID,
@@ -284,12 +284,12 @@ def test_classic_join_with_refused_records_leaves_no_member_and_no_timer() -> No
 
 def test_unchanged_rejoin_of_a_classic_member_writes_no_record() -> None:
     scene = scene_with_new()
-    one = Member(scene, ["a"])
-    one.join(asks_for_id=False)
-    one.join()
+    member = Member(scene, ["a"])
+    member.join(asks_for_id=False)
+    member.join()
     written = len(scene.driver.log)
 
-    assert one.join().generation == 3
+    assert member.join().generation == 3
 
     assert len(scene.driver.log) == written
 
@@ -302,9 +302,9 @@ def test_static_kip_848_member_can_rejoin_as_classic_without_its_expression() ->
     scene.settle()
     scene.leave("other", epoch=-2, instance_id="i")
 
-    one = Member(scene, ["b"], instance="i")
-    one.join(fresh="two")
+    member = Member(scene, ["b"], instance="i")
+    member.join(fresh="two")
 
     assert scene.group.subscriptions.regexes == {}
     assert scene.group.by_id["two"].topics == ("b",)
-    assert one.sync() == {"b": [0]}
+    assert member.sync() == {"b": [0]}

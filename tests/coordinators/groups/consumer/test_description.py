@@ -27,16 +27,19 @@ def test_description_lists_partitions_that_a_member_has_not_yet_revoked() -> Non
 
     assert (group.state, group.epoch, group.assignment_epoch) == ("Reconciling", 3, 3)
     assert group.assignor == "range"
-    one, two = group.members
+    first, second = group.members
     a, b = topic_id("a"), topic_id("b")
-    assert one.assigned == [DescribedTopic(a, "a", [0, 1, 2, 3]), DescribedTopic(b, "b", [0])]
-    assert two.assigned == []
-    assert (one.rack_id, two.instance_id) == ("r", "i")
-    assert (one.epoch, two.epoch) == (2, 3)
+    assert first.assigned == [DescribedTopic(a, "a", [0, 1, 2, 3]), DescribedTopic(b, "b", [0])]
+    assert second.assigned == []
+    assert (first.rack_id, second.instance_id) == ("r", "i")
+    assert (first.epoch, second.epoch) == (2, 3)
     assert sorted(
-        number for member in (one, two) for topic in member.target for number in topic.partitions
+        number
+        for member in (first, second)
+        for topic in member.target
+        for number in topic.partitions
     ) == [0, 0, 1, 2, 3]
-    assert not one.classic
+    assert not first.classic
 
 
 def test_description_omits_deleted_topics_and_marks_classic_members() -> None:
@@ -45,10 +48,10 @@ def test_description_omits_deleted_topics_and_marks_classic_members() -> None:
     Member(scene, ["a"]).join(asks_for_id=False)
     scene.delete("a")
 
-    one, other = described(scene).members
+    first, second = described(scene).members
 
-    assert (one.assigned, one.target) == ([], [])
-    assert other.classic
+    assert (first.assigned, first.target) == ([], [])
+    assert second.classic
 
 
 def test_describing_an_unknown_or_other_group_type_raises_group_id_not_found() -> None:

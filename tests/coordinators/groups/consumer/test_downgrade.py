@@ -17,21 +17,21 @@ REBALANCE = ErrorCode.REBALANCE_IN_PROGRESS
 def mixed(scene: Scene, **said: str) -> Member:
     """A consumer group of `new`, and of one classic member."""
     scene.join("new", "a", **said)
-    one = Member(scene, ["a"])
-    one.join(asks_for_id=False)
-    one.sync()
+    member = Member(scene, ["a"])
+    member.join(asks_for_id=False)
+    member.sync()
     for _ in range(3):
         scene.say_owned("new")
-        one.live()
+        member.live()
     assert scene.group.state == "Stable"
-    return one
+    return member
 
 
 def test_group_becomes_classic_and_rebalances_when_its_last_kip_848_member_leaves() -> None:
     scene = Scene({"a": 4})
-    one = mixed(scene)
+    member = mixed(scene)
     epoch = scene.group.epoch
-    had = one.has
+    had = member.has
 
     scene.leave("new")
 
@@ -39,37 +39,37 @@ def test_group_becomes_classic_and_rebalances_when_its_last_kip_848_member_leave
     assert (group.state, group.generation, group.leader) == (
         "PreparingRebalance",
         epoch,
-        one.member_id,
+        member.member_id,
     )
     assert group.protocol_name == "range"
     assert group.topics == {"a"}
     assert scene.due == {}
     assert had == {"a": [2, 3]}
-    assert one.beat() is REBALANCE
-    joined = one.answer(one.ask_join())
-    assert (joined.generation, joined.leader) == (epoch + 1, one.member_id)
+    assert member.beat() is REBALANCE
+    joined = member.answer(member.ask_join())
+    assert (joined.generation, joined.leader) == (epoch + 1, member.member_id)
 
 
 def test_downgraded_group_keeps_its_assignments_after_a_restart() -> None:
     scene = Scene({"a": 4})
-    one = mixed(scene)
+    member = mixed(scene)
     scene.leave("new")
 
     scene.driver = scene.driver.reload()
 
     group = classic_group(scene)
     assert group.state == "Stable"
-    assert next(iter(group.membership)).member_id == one.member_id
-    assert one.sync() == {"a": [2, 3]}
+    assert next(iter(group.membership)).member_id == member.member_id
+    assert member.sync() == {"a": [2, 3]}
 
 
 def test_fencing_the_last_kip_848_member_downgrades_the_group() -> None:
     scene = Scene({"a": 4})
-    one = mixed(scene)
+    member = mixed(scene)
 
     for _ in range(5):
         scene.wait(SESSION_MS // 5)
-        one.beat()
+        member.beat()
 
     assert classic_group(scene).type == "classic"
 
@@ -77,22 +77,22 @@ def test_fencing_the_last_kip_848_member_downgrades_the_group() -> None:
 @pytest.mark.parametrize("policy", ["disabled", "upgrade"])
 def test_migration_policy_can_forbid_the_downgrade(policy: str) -> None:
     scene = Scene({"a": 4})
-    one = mixed(scene)
+    member = mixed(scene)
     scene.driver.machine.settings = Scene(consumer_migration_policy=policy).settings
 
     scene.leave("new")
 
     assert scene.group.type == "consumer"
     scene.driver.machine.settings = scene.settings
-    one.live()
-    assert one.has == {"a": [0, 1, 2, 3]}
+    member.live()
+    assert member.has == {"a": [0, 1, 2, 3]}
 
 
 def test_group_above_the_maximum_size_of_classic_groups_is_not_downgraded() -> None:
     scene = Scene({"a": 4}, max_size=1)
-    one = mixed(scene)
-    two = Member(scene, ["a"])
-    two.join(asks_for_id=False, fresh="two")
+    first = mixed(scene)
+    second = Member(scene, ["a"])
+    second.join(asks_for_id=False, fresh="two")
     transition = Transition.begin(scene.state, scene.group, scene.driver.now_ms)
     new = scene.group.by_id["new"]
 
@@ -100,26 +100,26 @@ def test_group_above_the_maximum_size_of_classic_groups_is_not_downgraded() -> N
     assert not can_go_on_classic(transition, [])
     assert not can_go_on_classic(transition, scene.group.members())
     assert not can_replace_classic(transition, new)
-    two.leave()
+    second.leave()
     assert can_go_on_classic(transition, [new])
-    assert not can_replace_classic(transition, scene.group.by_id[one.member_id])
+    assert not can_replace_classic(transition, scene.group.by_id[first.member_id])
 
 
 def test_classic_member_that_replaces_the_last_kip_848_member_keeps_its_partitions() -> None:
     scene = Scene({"a": 4})
-    one = mixed(scene, instance_id="i")
+    first = mixed(scene, instance_id="i")
     epoch = scene.group.epoch
     scene.leave("new", epoch=-2, instance_id="i")
-    two = Member(scene, ["a"], instance="i")
+    second = Member(scene, ["a"], instance="i")
 
-    joined = two.join(fresh="two")
+    joined = second.join(fresh="two")
 
     group = classic_group(scene)
     assert (group.state, group.generation) == ("Stable", epoch)
     assert (joined.generation, joined.member_id) == (epoch, "two")
-    assert two.sync() == {"a": [0, 1]}
-    assert one.beat() is ErrorCode.NONE
-    assert two.beat() is ErrorCode.NONE
+    assert second.sync() == {"a": [0, 1]}
+    assert first.beat() is ErrorCode.NONE
+    assert second.beat() is ErrorCode.NONE
     again = scene.driver.reload().machine
     assert again.group(GROUP).type == "classic"
 
@@ -135,17 +135,17 @@ def test_classic_member_replaces_a_static_kip_848_member_that_has_not_left() -> 
 
 def test_replacing_classic_member_with_another_subscription_causes_a_rebalance() -> None:
     scene = Scene({"a": 4, "b": 1})
-    one = mixed(scene, instance_id="i")
+    member = mixed(scene, instance_id="i")
 
     Member(scene, ["b"], instance="i").join(fresh="two")
 
     assert classic_group(scene).state == "PreparingRebalance"
-    assert one.beat() is REBALANCE
+    assert member.beat() is REBALANCE
 
 
 def test_group_stays_a_consumer_group_when_its_downgrade_records_are_refused() -> None:
     scene = Scene({"a": 4})
-    one = mixed(scene)
+    member = mixed(scene)
     before = scene.group
     scene.driver.refuse = KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
 
@@ -154,6 +154,6 @@ def test_group_stays_a_consumer_group_when_its_downgrade_records_are_refused() -
     scene.driver.refuse = None
 
     assert scene.group is before
-    assert one.beat() is ErrorCode.NONE
+    assert member.beat() is ErrorCode.NONE
     assert len(scene.due) == 2
     assert all("classic" not in str(key[0]) for key in scene.driver.timers)

@@ -1,4 +1,4 @@
-"""What consumers of the classic protocol say inside of it."""
+"""Subscriptions and assignments inside the classic protocol."""
 
 import pytest
 

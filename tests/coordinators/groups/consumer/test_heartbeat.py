@@ -38,8 +38,8 @@ def test_second_member_gets_the_partitions_that_the_first_member_revoked() -> No
 
     assert scene.join("m2", "a").assignment == {}
     assert scene.group.state == "Reconciling"
-    told = scene.beat("m1")
-    assert told.epoch == 2
+    answer = scene.beat("m1")
+    assert answer.epoch == 2
     assert scene.has("m1") == {"a": [0, 1]}
     assert scene.beat("m2").assignment is None
     assert scene.say_owned("m1").epoch == 3
@@ -244,9 +244,9 @@ def test_unsubscribed_topic_is_revoked_before_the_next_assignment() -> None:
     scene = Scene({"a": 2, "b": 2}, at_once=False, consumer_assignment_interval_ms=15_000)
     scene.join("m1", "a", "b")
 
-    told = scene.beat("m1", topics=["a"])
+    answer = scene.beat("m1", topics=["a"])
 
-    assert (told.epoch, told.assignment) == (2, {topic_id("a"): {0, 1}})
+    assert (answer.epoch, answer.assignment) == (2, {topic_id("a"): {0, 1}})
     assert scene.group.state == "Assigning"
 
 

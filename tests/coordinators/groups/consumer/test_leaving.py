@@ -27,8 +27,8 @@ def test_partitions_of_a_leaving_member_go_to_the_other_members() -> None:
     scene.join("m2", "a")
     scene.settle()
 
-    left = scene.leave("m1")
-    assert (left.member_id, left.epoch, left.assignment) == ("m1", -1, None)
+    answer = scene.leave("m1")
+    assert (answer.member_id, answer.epoch, answer.assignment) == ("m1", -1, None)
     scene.beat("m2")
 
     assert scene.has("m2") == {"a": [0, 1]}

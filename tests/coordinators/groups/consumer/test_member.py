@@ -43,13 +43,13 @@ FULL = Member(
 SAYS: dict[str, Any] = {"group_id": "g", "member_id": "m", "epoch": 5}
 
 
-def heard(member: Member, **said: Any) -> Member:
-    given = {"client_id": "c", "client_host": "/h"} | said
-    return member.with_heartbeat(Heartbeat(**SAYS, **given))
+def after_heartbeat(member: Member, **said: Any) -> Member:
+    fields = {"client_id": "c", "client_host": "/h"} | said
+    return member.with_heartbeat(Heartbeat(**SAYS, **fields))
 
 
-def same(one: Member, other: Member) -> bool:
-    return all(getattr(one, name) == getattr(other, name) for name in Member.__slots__[:-1])
+def same(first: Member, second: Member) -> bool:
+    return all(getattr(first, name) == getattr(second, name) for name in Member.__slots__[:-1])
 
 
 @pytest.mark.parametrize("member", [FULL, Member(member_id="m")])
@@ -85,12 +85,12 @@ def test_figures_of_a_member_show_its_state_and_subscription() -> None:
 
 
 def test_heartbeat_without_news_keeps_the_same_member_object() -> None:
-    member = heard(FULL)  # it speaks KIP-848 from now on
+    member = after_heartbeat(FULL)  # it speaks KIP-848 from now on
     assert member.classic is None
 
-    assert heard(member) is member
+    assert after_heartbeat(member) is member
     assert (
-        heard(
+        after_heartbeat(
             member,
             instance_id="i",
             rack_id="r",
@@ -120,9 +120,9 @@ def test_heartbeat_without_news_keeps_the_same_member_object() -> None:
 def test_heartbeat_updates_changed_fields_of_the_member(
     said: dict[str, Any], name: str, value: object
 ) -> None:
-    member = heard(FULL)
+    member = after_heartbeat(FULL)
 
-    other = heard(member, **said)
+    other = after_heartbeat(member, **said)
 
     assert getattr(other, name) == value
     assert not same(other, member)

@@ -38,8 +38,8 @@ def test_returning_static_member_gets_its_former_partitions() -> None:
     had = scene.has("m1")
     epoch = scene.group.epoch
 
-    left = scene.leave("m1", epoch=-2, instance_id="i")
-    assert (left.member_id, left.epoch) == ("m1", -2)
+    answer = scene.leave("m1", epoch=-2, instance_id="i")
+    assert (answer.member_id, answer.epoch) == ("m1", -2)
     assert scene.group.by_id["m1"].epoch == -2
     assert scene.has("m1") == had
     written = len(scene.driver.log)

@@ -20,10 +20,10 @@ from trio_kafka.model import NodeId, TopicId
 from trio_kafka.scheduling.chunked_work import whole
 
 
-def topic_of(told: Any) -> tuple[TopicImage, MetadataImage]:
+def topic_of(sample: Any) -> tuple[TopicImage, MetadataImage]:
     brokers: dict[NodeId, BrokerRegistration] = {}
     partitions: dict[int, PartitionState] = {}
-    for number, racks in enumerate(told["racks"]):
+    for number, racks in enumerate(sample["racks"]):
         replicas = []
         for rack in racks:
             node = NodeId(len(brokers) + 1)
@@ -31,14 +31,14 @@ def topic_of(told: Any) -> tuple[TopicImage, MetadataImage]:
             replicas.append(node)
         partitions[number] = PartitionState(replicas=tuple(replicas), isr=())
     topic = TopicImage(
-        name=told["name"], id=TopicId(bytes.fromhex(told["id"])), partitions=partitions
+        name=sample["name"], id=TopicId(bytes.fromhex(sample["id"])), partitions=partitions
     )
     return topic, MetadataImage(brokers=brokers, topics=ImmutableMap({topic.name: topic}))
 
 
-@pytest.mark.parametrize("told", hashes()["topics"], ids=lambda told: told["name"][:9])
-def test_topic_hash_equals_that_of_kafka(told: Any) -> None:
-    assert whole(topic_hash(*topic_of(told))) == told["hash"]
+@pytest.mark.parametrize("sample", hashes()["topics"], ids=lambda sample: sample["name"][:9])
+def test_topic_hash_equals_that_of_kafka(sample: Any) -> None:
+    assert whole(topic_hash(*topic_of(sample))) == sample["hash"]
 
 
 def test_metadata_hash_without_existing_topics_is_zero() -> None:
@@ -47,11 +47,11 @@ def test_metadata_hash_without_existing_topics_is_zero() -> None:
 
 
 def test_topic_hashes_are_cached() -> None:
-    told = hashes()["topics"][0]
-    _, image = topic_of(told)
-    known: dict[str, int] = {}
+    sample = hashes()["topics"][0]
+    _, image = topic_of(sample)
+    cache: dict[str, int] = {}
 
-    first = whole(metadata_hash([told["name"], "missing"], image, known))
+    first = whole(metadata_hash([sample["name"], "missing"], image, cache))
 
-    assert known == {told["name"]: told["hash"]}
-    assert whole(metadata_hash([told["name"]], image, {told["name"]: 5})) != first
+    assert cache == {sample["name"]: sample["hash"]}
+    assert whole(metadata_hash([sample["name"]], image, {sample["name"]: 5})) != first

@@ -1,4 +1,4 @@
-"""What `group.consumer.migration.policy` lets a group do, in each of its four values."""
+"""Upgrades and downgrades that each value of `group.consumer.migration.policy` allows a group."""
 
 import pytest
 
@@ -25,18 +25,18 @@ def test_classic_group_is_upgraded_only_if_the_policy_allows_upgrades(
 ) -> None:
     del downgrades
     scene = Scene({"a": 2}, consumer_migration_policy=policy)
-    one = Member(scene, ["a"])
-    stable_classic(scene, one, given=[{"a": [0, 1]}])
+    member = Member(scene, ["a"])
+    stable_classic(scene, member, assignments=[{"a": [0, 1]}])
 
     if not upgrades:
         with refusal(ErrorCode.GROUP_ID_NOT_FOUND):
             scene.join("new", "a")
-        assert one.beat() is ErrorCode.NONE
+        assert member.beat() is ErrorCode.NONE
         return
     scene.join("new", "a")
 
     assert scene.group.classic == 1
-    assert scene.has(one.member_id) == {"a": [0, 1]}
+    assert scene.has(member.member_id) == {"a": [0, 1]}
 
 
 @POLICIES
@@ -46,16 +46,18 @@ def test_consumer_group_is_downgraded_only_if_the_policy_allows_downgrades(
     del upgrades
     scene = Scene({"a": 2})
     scene.join("new", "a")
-    one = Member(scene, ["a"])
-    one.join(asks_for_id=False)
+    classic_member = Member(scene, ["a"])
+    classic_member.join(asks_for_id=False)
     scene.driver.machine.settings = Scene(consumer_migration_policy=policy).settings
 
     scene.leave("new")
 
     if downgrades:
-        assert [member.member_id for member in classic_group(scene).membership] == [one.member_id]
+        assert [member.member_id for member in classic_group(scene).membership] == [
+            classic_member.member_id
+        ]
     else:
-        assert scene.group.by_id.keys() == {one.member_id}
+        assert scene.group.by_id.keys() == {classic_member.member_id}
     kept = scene.driver.reload().machine.group(GROUP)
     assert kept.type == ("classic" if downgrades else "consumer")
 
@@ -82,10 +84,10 @@ def test_migration_policy_setting_is_case_insensitive(
 
 def test_downgraded_group_without_a_current_assignment_continues_from_its_group_epoch() -> None:
     scene = Scene({"a": 4})
-    one = Member(scene, ["a"])
+    member = Member(scene, ["a"])
     scene.join("new", "a")
     scene.join("new2", "a")
-    one.join(asks_for_id=False)
+    member.join(asks_for_id=False)
     scene.leave("new2")
     epoch = scene.group.epoch
     assert epoch > scene.group.assignment_epoch

@@ -84,11 +84,11 @@ class ClassicConsumer:
         if not self.alive:
             return
         if self.waits is not None:
-            what, ticket = self.waits
+            kind, ticket = self.waits
             if ticket not in self.scene.driver.answers:
                 return
             self.waits = None
-            self._try(lambda: self._joined(ticket) if what == "join" else self._synced(ticket))
+            self._try(lambda: self._joined(ticket) if kind == "join" else self._synced(ticket))
         elif self.joins or self.said != self._says():
             self.joins, self.owned, self.said = False, {}, self._says()
             self.member.has = {}
@@ -113,17 +113,17 @@ class ClassicConsumer:
         self.joins = self.member.beat() is ErrorCode.REBALANCE_IN_PROGRESS
 
     def _joined(self, ticket: Ticket) -> None:
-        told = self.member.answer(ticket)
-        assert isinstance(told, JoinAnswer)
-        if told.error is ErrorCode.MEMBER_ID_REQUIRED:
-            self.member.member_id, self.joins = told.member_id, True
+        answer = self.member.answer(ticket)
+        assert isinstance(answer, JoinAnswer)
+        if answer.error is ErrorCode.MEMBER_ID_REQUIRED:
+            self.member.member_id, self.joins = answer.member_id, True
             return
-        if told.error is not ErrorCode.NONE:
-            raise KafkaError(told.error)
-        self.member.member_id, self.member.generation = told.member_id, told.generation
-        leads = told.leader == told.member_id and not told.skip_assignment
-        given = self._assign(told.members) if leads else {}
-        self.waits = "sync", self.member.ask_sync(given)
+        if answer.error is not ErrorCode.NONE:
+            raise KafkaError(answer.error)
+        self.member.member_id, self.member.generation = answer.member_id, answer.generation
+        leads = answer.leader == answer.member_id and not answer.skip_assignment
+        assignments = self._assign(answer.members) if leads else {}
+        self.waits = "sync", self.member.ask_sync(assignments)
 
     def _assign(self, members: tuple[JoinedMember, ...]) -> dict[str, bytes]:
         """As any leader does: each partition to one who wants it."""
@@ -141,7 +141,7 @@ class ClassicConsumer:
     @property
     def reads(self) -> set[Partition]:
         topics = self.scene.image.topics
-        return {(topics[name].id, one) for name, those in self.owned.items() for one in those}
+        return {(topics[name].id, number) for name, those in self.owned.items() for number in those}
 
 
 EVENTS: Final = st.one_of(
@@ -169,22 +169,22 @@ class Story:
             for name in NAMES
         ]
         self.new[1].die()
-        for one in self.old[1:]:
-            one.begin()
+        for old in self.old[1:]:
+            old.begin()
         self.wants = 0
 
-    def happen(self, what: str, which: int) -> None:
+    def happen(self, action: str, which: int) -> None:
         member: Any = [*self.new, *self.old][which] if which < 6 else None
-        match what:
+        match action:
             case "beat" | "give_back":
-                getattr(self.new[which], what)()
+                getattr(self.new[which], action)()
             case "transition":
                 self.old[which].transition()
             case "begin":
                 if not member.alive:
                     member.begin()
             case "leave" | "die":
-                getattr(member, what)()
+                getattr(member, action)()
             case "want":
                 self.wants += 1
                 member.want(WANTS[self.wants % len(WANTS)])
@@ -199,8 +199,8 @@ class Story:
                 self.scene.driver.refuse = None
             case "killed":
                 self.scene.driver = self.scene.driver.reload()
-                for one in self.old:
-                    one.forget_request()
+                for old in self.old:
+                    old.forget_request()
         self.check()
         self.check_log()
 
@@ -214,8 +214,8 @@ class Story:
                 consumer.give_back()
                 consumer.beat()
                 self.check()
-        for one in self.old:
-            one.transition()
+        for old in self.old:
+            old.transition()
             self.check()
 
     def _live(self, ms: int) -> None:
@@ -238,7 +238,9 @@ class Story:
                     }
                     assert owned.isdisjoint(those)
                     owned |= those
-            assert group.classic == sum(one.classic is not None for one in group.by_id.values())
+            assert group.classic == sum(
+                group_member.classic is not None for group_member in group.by_id.values()
+            )
 
     def check_log(self) -> None:
         """It says of which kind the group is, and who is in it."""
@@ -255,12 +257,12 @@ class Story:
         """All that somebody wants is read, once, by who wants it."""
         read: list[Partition] = []
         expected: set[str] = set()
-        for consumer in (one for one in self.new if one.alive):
+        for consumer in (new for new in self.new if new.alive):
             expected |= set(consumer.topics)
             read += consumer.owned
-        for one in (one for one in self.old if one.alive):
-            expected |= set(one.topics)
-            read += one.reads
+        for reader in (old for old in self.old if old.alive):
+            expected |= set(reader.topics)
+            read += reader.reads
         everything = {
             (self.topics[name].id, number)
             for name in expected
@@ -271,7 +273,7 @@ class Story:
         if expected:
             assert group is not None
             assert group.state == "Stable"
-            speak_new = any(one.alive for one in self.new)
+            speak_new = any(new.alive for new in self.new)
             assert group.type == "consumer" if speak_new else True
 
 
@@ -283,8 +285,8 @@ def test_group_with_members_of_both_protocols_reads_every_partition_exactly_once
 ) -> None:
     story = Story()
 
-    for what, which in events:
-        story.happen(what, which)
+    for action, which in events:
+        story.happen(action, which)
     story._live(60_000)  # who died is forgotten
     story._live(2_000 * ROUNDS)
 

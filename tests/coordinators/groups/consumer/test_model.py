@@ -1,4 +1,4 @@
-"""Whatever happens in whatever order: nothing is read twice, and in the end all is read.
+"""A consumer group under any events in any order: all is read in the end, and nothing twice.
 
 Consumers join, live, lose answers, change their minds, leave, come back, die; topics come, grow and
 go; appends are refused; the broker is killed. See `model` for what a consumer is.
@@ -60,8 +60,8 @@ class Story:
         ]
 
     def happen(self, event: tuple[str, Any, Any]) -> None:
-        what, whom, how = event
-        match what:
+        action, whom, how = event
+        match action:
             case "beat":
                 self.consumers[whom].beat(lost=how)
             case "give_back":
@@ -78,8 +78,8 @@ class Story:
             case "wait":
                 self._wait(how)
             case "topic":
-                known = self.scene.image.topics.get(whom)
-                self.scene.create(**{whom: max(how, len(known.partitions) if known else 0)})
+                topic = self.scene.image.topics.get(whom)
+                self.scene.create(**{whom: max(how, len(topic.partitions) if topic else 0)})
             case "delete":
                 if whom in self.scene.image.topics:
                     self.scene.delete(whom)
@@ -92,7 +92,7 @@ class Story:
         self.check()
 
     def _wait(self, ms: int) -> None:
-        """Who is alive keeps its session; members that do not give back are fenced."""
+        """Let time pass. Live members beat; those that do not give back are fenced."""
         for _ in range(ms // 4_000):
             self.scene.wait(4_000)
             for consumer in self.consumers:
@@ -143,11 +143,11 @@ class Story:
         alive = [consumer for consumer in self.consumers if consumer.alive]
         read: list[tuple[bytes, int]] = []
         for consumer in alive:
-            assert consumer.owned == consumer.told
+            assert consumer.owned == consumer.assigned
             names = {self.scene.image.topic_names[topic] for topic, _ in consumer.owned}
-            assert names <= self._wanted(consumer)
+            assert names <= self._subscribed_topics(consumer)
             read += consumer.owned
-        expected = set().union(*(self._wanted(consumer) for consumer in alive))
+        expected = set().union(*(self._subscribed_topics(consumer) for consumer in alive))
         everything = {
             (self.scene.image.topics[name].id, number)
             for name in expected
@@ -157,7 +157,7 @@ class Story:
         if self.group is not None:
             assert self.group.state == ("Stable" if alive else "Empty")
 
-    def _wanted(self, consumer: Consumer) -> set[str]:
+    def _subscribed_topics(self, consumer: Consumer) -> set[str]:
         names = set(consumer.topics)
         if consumer.regex is not None:
             names |= {"a|b": {"a", "b"}, "[ab]": {"a", "b"}}[consumer.regex]

@@ -91,12 +91,14 @@ def test_expression_record_has_sorted_topics() -> None:
 def test_tombstones_of_a_group_are_in_the_order_that_replay_needs() -> None:
     ended = records.no_group("g", ["m", "n"], ["x"])
 
-    assert [GROUP_RECORDS.encode(one)[0][1] for one in ended] == [8, 8, 7, 7, 6, 5, 5, 16, 4, 3]
+    group_types = [GROUP_RECORDS.encode(record)[0][1] for record in ended]
+    assert group_types == [8, 8, 7, 7, 6, 5, 5, 16, 4, 3]
     assert all(record.value is None for record in ended)
-    assert [GROUP_RECORDS.encode(one)[0][1] for one in records.no_member("g", "m")] == [8, 7, 5]
+    no_member = records.no_member("g", "m")
+    assert [GROUP_RECORDS.encode(record)[0][1] for record in no_member] == [8, 7, 5]
 
 
 def test_migrated_group_is_written_with_all_its_records() -> None:
     written = records.whole_group("g", {MEMBER: {A: {1}}}, 3, 9)
 
-    assert [GROUP_RECORDS.encode(one)[0][1] for one in written] == [5, 3, 7, 6, 8]
+    assert [GROUP_RECORDS.encode(record)[0][1] for record in written] == [5, 3, 7, 6, 8]

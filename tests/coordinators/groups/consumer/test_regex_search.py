@@ -22,18 +22,18 @@ def test_each_topic_name_is_matched_in_a_step_of_its_own() -> None:
 
 def test_names_of_an_earlier_search_are_not_matched_again() -> None:
     before = topics("a1", "a2", "gone")
-    known = Matches(before, frozenset({"a2", "gone"}))  # not what the expression matches
+    earlier_matches = Matches(before, frozenset({"a2", "gone"}))  # not what the expression matches
 
-    matches = whole(matching("a.*", topics("a1", "a2", "a3", "b"), known))
+    matches = whole(matching("a.*", topics("a1", "a2", "a3", "b"), earlier_matches))
 
     assert matches.names == {"a2", "a3"}
 
 
 def test_topics_that_have_not_changed_are_not_searched_again() -> None:
     names = topics("a")
-    known = whole(matching("a", names, None))
+    matches = whole(matching("a", names, None))
 
-    steps = matching("a", names, known)
+    steps = matching("a", names, matches)
 
     assert list(steps) == []
-    assert whole(matching("a", names, known)) is known
+    assert whole(matching("a", names, matches)) is matches

@@ -79,7 +79,7 @@ def test_consumer_group_record_does_not_change_a_group_of_another_type(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     scene = Scene({"a": 1})
-    group = stable_classic(scene, Member(scene, ["a"]), given=[{"a": [0]}])
+    group = stable_classic(scene, Member(scene, ["a"]), assignments=[{"a": [0]}])
 
     scene.driver.machine.replay(records.group_epoch(GROUP, 5, 1))
 

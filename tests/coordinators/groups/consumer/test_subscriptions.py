@@ -17,61 +17,63 @@ def member(*topics: str, regex: str = "") -> Member:
 
 
 def test_topic_is_counted_from_its_first_subscriber_to_its_last() -> None:
-    one = Subscriptions()
+    subscriptions = Subscriptions()
 
-    one.replace(None, member("a", "b"))
-    one.replace(None, member("b"))
-    one.resolve("x", Resolved(frozenset({"b", "c"}), 1, 1))
-    assert one.topics == {"a": Count(1, 0), "b": Count(2, 1), "c": Count(0, 1)}
-    one.replace(member("a", "b"), member("a"))
-    one.replace(member("b"), None)
-    one.resolve("x", Resolved(frozenset({"c"}), 1, 1))
-    assert one.topics == {"a": Count(1, 0), "c": Count(0, 1)}
-    one.resolve("x", None)
-    one.resolve("x", None)
+    subscriptions.replace(None, member("a", "b"))
+    subscriptions.replace(None, member("b"))
+    subscriptions.resolve("x", Resolved(frozenset({"b", "c"}), 1, 1))
+    assert subscriptions.topics == {"a": Count(1, 0), "b": Count(2, 1), "c": Count(0, 1)}
+    subscriptions.replace(member("a", "b"), member("a"))
+    subscriptions.replace(member("b"), None)
+    subscriptions.resolve("x", Resolved(frozenset({"c"}), 1, 1))
+    assert subscriptions.topics == {"a": Count(1, 0), "c": Count(0, 1)}
+    subscriptions.resolve("x", None)
+    subscriptions.resolve("x", None)
 
-    assert one.topics == {"a": Count(1, 0)}
+    assert subscriptions.topics == {"a": Count(1, 0)}
 
 
 def test_hypothetical_counts_do_not_change_the_subscriptions() -> None:
-    one = Subscriptions()
+    subscriptions = Subscriptions()
     before = member("a", regex="x")
-    one.replace(None, before)
-    one.replace(None, member("a"))
-    one.resolve("x", Resolved(frozenset({"b"}), 1, 1))
+    subscriptions.replace(None, before)
+    subscriptions.replace(None, member("a"))
+    subscriptions.resolve("x", Resolved(frozenset({"b"}), 1, 1))
 
-    assert one.topics_with(before, member("c", regex="x")) == {
+    assert subscriptions.topics_with(before, member("c", regex="x")) == {
         "a": Count(1, 0),
         "b": Count(0, 1),
         "c": Count(1, 0),
     }
-    assert one.topics_with(before, member("a")) == {"a": Count(2, 0)}
-    assert one.topics_without([before], ["x", "unknown"]) == {"a": Count(1, 0)}
-    assert one.topics_if_resolved({"x": Resolved(frozenset({"a"}), 1, 1)}) == {"a": Count(2, 1)}
-    assert one.regexes_with(before, member(regex="y")) == {"y": 1}
-    assert one.regexes_with(None, member(regex="x")) == {"x": 2}
-    assert one.topics == {"a": Count(2, 0), "b": Count(0, 1)}
-    assert one.regexes == {"x": 1}
+    assert subscriptions.topics_with(before, member("a")) == {"a": Count(2, 0)}
+    assert subscriptions.topics_without([before], ["x", "unknown"]) == {"a": Count(1, 0)}
+    assert subscriptions.topics_if_resolved({"x": Resolved(frozenset({"a"}), 1, 1)}) == {
+        "a": Count(2, 1)
+    }
+    assert subscriptions.regexes_with(before, member(regex="y")) == {"y": 1}
+    assert subscriptions.regexes_with(None, member(regex="x")) == {"x": 2}
+    assert subscriptions.topics == {"a": Count(2, 0), "b": Count(0, 1)}
+    assert subscriptions.regexes == {"x": 1}
 
 
 def test_member_subscribes_to_named_topics_and_to_matches_of_its_expression() -> None:
-    one = Subscriptions()
-    one.resolve("x", Resolved(frozenset({"c", "a"}), 1, 1))
+    subscriptions = Subscriptions()
+    subscriptions.resolve("x", Resolved(frozenset({"c", "a"}), 1, 1))
 
-    assert one.names(member("b", regex="x")) == ["a", "b", "c"]
-    assert one.names(member("b", regex="unknown")) == ("b",)
-    assert one.names(member("b")) == ("b",)
+    assert subscriptions.names(member("b", regex="x")) == ["a", "b", "c"]
+    assert subscriptions.names(member("b", regex="unknown")) == ("b",)
+    assert subscriptions.names(member("b")) == ("b",)
 
 
 def test_subscriptions_have_the_latest_refresh_time_and_the_oldest_image_version() -> None:
-    one = Subscriptions()
-    assert one.refreshed_ms < 0
-    assert one.version == 0
+    subscriptions = Subscriptions()
+    assert subscriptions.refreshed_ms < 0
+    assert subscriptions.version == 0
 
-    one.resolve("x", Resolved(frozenset(), 5, 100))
-    one.resolve("y", Resolved(frozenset(), 7, 90))
+    subscriptions.resolve("x", Resolved(frozenset(), 5, 100))
+    subscriptions.resolve("y", Resolved(frozenset(), 7, 90))
 
-    assert (one.refreshed_ms, one.version) == (100, 5)
+    assert (subscriptions.refreshed_ms, subscriptions.version) == (100, 5)
 
 
 def test_group_is_homogeneous_when_all_members_subscribe_to_the_same_topics() -> None:

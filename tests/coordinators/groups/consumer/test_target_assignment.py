@@ -21,16 +21,16 @@ A = topic_id("a")
 
 
 class Mine:
-    """answer: what it gives, or raises; asked: with what."""
+    """answer: what it returns, or raises; specs: the groups it was asked about."""
 
     name = "mine"
 
     def __init__(self, answer: Any) -> None:
         self.answer = answer
-        self.asked: list[GroupSpec] = []
+        self.specs: list[GroupSpec] = []
 
     def assign(self, group: GroupSpec) -> GroupAssignment:
-        self.asked.append(group)
+        self.specs.append(group)
         if isinstance(self.answer, Exception):
             raise self.answer
         answer: GroupAssignment = self.answer
@@ -58,12 +58,12 @@ def test_plugin_assignor_gets_subscriptions_owners_and_racks() -> None:
     scene.join("m1", "a", "missing", rack_id="r", instance_id="i")
     scene.join("m2", "b")
 
-    first, second = mine.asked
+    first, second = mine.specs
     assert first.homogeneous
     assert not second.homogeneous
-    one = second.members["m1"]
-    assert (one.topics, one.assigned) == ({A: 2}, {A: {1}})
-    assert (one.instance_id, one.rack_id) == ("i", "r")
+    member = second.members["m1"]
+    assert (member.topics, member.assigned) == ({A: 2}, {A: {1}})
+    assert (member.instance_id, member.rack_id) == ("i", "r")
     assert second.members["m2"].topics == {topic_id("b"): 1}
     assert second.owners == {A: {1: "m1"}}
     assert second.racks(A, 0) == {"rack"}

@@ -11,8 +11,11 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.stored.groups.consumer import ConsumerGroupRegularExpressionKey
 
 
-def found(scene: Scene) -> dict[str, list[str]]:
-    return {regex: sorted(one.topics) for regex, one in scene.group.subscriptions.resolved.items()}
+def matches_of(scene: Scene) -> dict[str, list[str]]:
+    return {
+        regex: sorted(matches.topics)
+        for regex, matches in scene.group.subscriptions.resolved.items()
+    }
 
 
 def looks(scene: Scene) -> int:
@@ -43,9 +46,9 @@ def test_member_with_an_expression_joins_first_and_gets_matched_topics_by_a_late
     joined = scene.join("m1", regex="a.*")
 
     assert (joined.epoch, joined.assignment) == (1, {})
-    assert found(scene) == {}
+    assert matches_of(scene) == {}
     scene.wait(0)
-    assert found(scene) == {"a.*": ["anise", "apple"]}
+    assert matches_of(scene) == {"a.*": ["anise", "apple"]}
     assert scene.group.state == "Assigning"
     assert scene.beat("m1").epoch == 2
     assert scene.has("m1") == {"anise": [0], "apple": [0]}
@@ -63,7 +66,7 @@ def test_refused_records_of_the_first_member_leave_no_search() -> None:
     scene.join("m1", regex="a")
     scene.wait(0)
 
-    assert found(scene) == {"a": ["a"]}
+    assert matches_of(scene) == {"a": ["a"]}
 
 
 def test_expressions_match_whole_names() -> None:
@@ -71,7 +74,7 @@ def test_expressions_match_whole_names() -> None:
     scene.join("m1", regex="a")
     scene.wait(0)
 
-    assert found(scene) == {"a": ["a"]}
+    assert matches_of(scene) == {"a": ["a"]}
 
 
 def test_named_topics_and_matches_of_the_expression_are_both_assigned() -> None:
@@ -108,11 +111,11 @@ def test_created_topic_is_matched_at_the_earliest_ten_seconds_after_the_last_sea
     scene.wait(10_000)
     scene.beat("m1")
     scene.wait(0)
-    assert found(scene) == {"a.*": ["a1"]}
+    assert matches_of(scene) == {"a.*": ["a1"]}
     scene.wait(1)
     scene.beat("m1")
     scene.wait(0)
-    assert found(scene) == {"a.*": ["a1", "a2"]}
+    assert matches_of(scene) == {"a.*": ["a1", "a2"]}
     scene.beat("m1")
 
     assert scene.has("m1") == {"a1": [0], "a2": [0]}
@@ -145,12 +148,12 @@ def test_new_expression_of_a_member_replaces_the_old_expression() -> None:
     scene.settle()
     scene.wait(20_000)
 
-    told = scene.beat("m1", regex="b")
+    answer = scene.beat("m1", regex="b")
 
-    assert told.assignment == {}, "what it does not want it gives back at once"
+    assert answer.assignment == {}, "what it does not want it gives back at once"
     scene.wait(0)
     scene.settle()
-    assert found(scene) == {"b": ["b"]}
+    assert matches_of(scene) == {"b": ["b"]}
     assert scene.has("m1") == {"b": [0]}
 
 
@@ -183,7 +186,7 @@ def test_member_that_drops_its_expression_keeps_its_named_topics() -> None:
     scene.settle()
 
     assert scene.has("m1") == {"a": [0]}
-    assert found(scene) == {}
+    assert matches_of(scene) == {}
 
 
 def test_search_uses_the_topics_of_a_single_metadata_image() -> None:
@@ -194,7 +197,7 @@ def test_search_uses_the_topics_of_a_single_metadata_image() -> None:
 
     scene.end_search()
 
-    assert len(found(scene)["t.*"]) == 1200
+    assert len(matches_of(scene)["t.*"]) == 1200
 
 
 def test_result_of_a_search_unknown_to_a_reloaded_shard_is_ignored() -> None:
@@ -214,12 +217,12 @@ def test_a_failed_search_is_repeated_with_the_next_heartbeat() -> None:
     scene.driver.advance(0)
     scene.searches.waiting[0].failed = True
     scene.end_search()
-    assert found(scene) == {}
+    assert matches_of(scene) == {}
 
     scene.beat("m1")
     scene.wait(0)
 
-    assert found(scene) == {"a": ["a"]}
+    assert matches_of(scene) == {"a": ["a"]}
 
 
 def test_search_above_the_limit_starts_with_a_later_heartbeat() -> None:
@@ -227,13 +230,13 @@ def test_search_above_the_limit_starts_with_a_later_heartbeat() -> None:
     scene.searches.full = True
     scene.join("m1", regex="a")
     scene.wait(0)
-    assert found(scene) == {}
+    assert matches_of(scene) == {}
     scene.searches.full = False
 
     scene.beat("m1")
     scene.wait(0)
 
-    assert found(scene) == {"a": ["a"]}
+    assert matches_of(scene) == {"a": ["a"]}
 
 
 def test_too_slow_expression_is_refused_and_matches_nothing() -> None:
@@ -247,7 +250,7 @@ def test_too_slow_expression_is_refused_and_matches_nothing() -> None:
     scene.searches.too_slow["a"] = rejection("a", "matching takes longer than 5 s")
     scene.end_search()
 
-    assert found(scene) == {"a": []}
+    assert matches_of(scene) == {"a": []}
     with refusal(ErrorCode.INVALID_REGULAR_EXPRESSION):
         scene.beat("m1")
 
@@ -261,7 +264,7 @@ def test_expression_without_members_is_not_written() -> None:
     scene.wait(0)
 
     assert looks(scene) == 0
-    assert found(scene) == {}
+    assert matches_of(scene) == {}
 
 
 def test_search_of_a_forgotten_group_writes_no_record() -> None:
@@ -287,7 +290,7 @@ def test_invalid_expression_of_a_stored_member_matches_nothing(
     scene.beat("m1")
     scene.wait(0)
 
-    assert found(scene) == {"a": ["a"], "(": []}
+    assert matches_of(scene) == {"a": ["a"], "(": []}
     assert "regular expression rejected" in caplog.text
 
 
@@ -297,7 +300,7 @@ def test_expression_with_nested_repetitions_is_matched_in_linear_time() -> None:
     scene.join("m1", regex="(a*)*(a*)*(a|aa)+" * 3 + "b")
     scene.wait(0)
 
-    assert list(found(scene).values()) == [[]]
+    assert list(matches_of(scene).values()) == [[]]
 
 
 def test_search_matches_only_topics_that_the_requesting_member_may_describe() -> None:
@@ -305,13 +308,13 @@ def test_search_matches_only_topics_that_the_requesting_member_may_describe() ->
     scene.join("m1", regex="a.*", may_describe=lambda topic: topic != "anise")
     scene.wait(0)
 
-    assert found(scene) == {"a.*": ["apple"]}
+    assert matches_of(scene) == {"a.*": ["apple"]}
     only_anise = {"may_describe": lambda topic: topic == "anise"}
     for _ in range(31):
         scene.wait(20_000)
         scene.beat("m1", **only_anise)
         scene.wait(0)
-    assert found(scene) == {"a.*": ["anise"]}
+    assert matches_of(scene) == {"a.*": ["anise"]}
 
 
 def test_search_started_by_a_classic_member_uses_its_own_permissions() -> None:
@@ -324,4 +327,4 @@ def test_search_started_by_a_classic_member_uses_its_own_permissions() -> None:
     Member(scene, ["apple"]).join(asks_for_id=False, may_describe=lambda topic: topic == "apple")
     scene.wait(0)
 
-    assert found(scene) == {"a.*": ["apple"]}
+    assert matches_of(scene) == {"a.*": ["apple"]}

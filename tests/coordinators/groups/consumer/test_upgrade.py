@@ -23,15 +23,15 @@ NOT_FOUND = ErrorCode.GROUP_ID_NOT_FOUND
 
 
 def two(scene: Scene) -> tuple[Member, Member]:
-    one, other = Member(scene, ["a"]), Member(scene, ["a"], instance="i")
-    stable_classic(scene, one, other, given=[{"a": [0, 1]}, {"a": [2, 3]}])
-    return one, other
+    first, second = Member(scene, ["a"]), Member(scene, ["a"], instance="i")
+    stable_classic(scene, first, second, assignments=[{"a": [0, 1]}, {"a": [2, 3]}])
+    return first, second
 
 
 def test_members_migrate_individually_and_no_partition_is_assigned_twice() -> None:
     scene = Scene({"a": 4})
-    one, other = two(scene)
-    generation = one.generation
+    first, second = two(scene)
+    generation = first.generation
     written = len(scene.driver.log)
 
     joined = scene.join("new", "a")
@@ -43,16 +43,16 @@ def test_members_migrate_individually_and_no_partition_is_assigned_twice() -> No
     assert keys[3] == ConsumerGroupMetadataKey(GROUP)
     assert (joined.epoch, joined.assignment) == (generation + 1, {})
     assert group.classic == 2
-    assert scene.has(one.member_id) == {"a": [0, 1]}
-    assert scene.due[SESSION, GROUP, one.member_id] == CLASSIC_SESSION_MS
+    assert scene.has(first.member_id) == {"a": [0, 1]}
+    assert scene.due[SESSION, GROUP, first.member_id] == CLASSIC_SESSION_MS
     for _ in range(3):
-        one.live()
-        other.live()
+        first.live()
+        second.live()
         scene.say_owned("new")
     assert group.state == "Stable"
-    assert sorted([*one.has["a"], *other.has["a"], *scene.has("new")["a"]]) == [0, 1, 2, 3]
+    assert sorted([*first.has["a"], *second.has["a"], *scene.has("new")["a"]]) == [0, 1, 2, 3]
 
-    one.leave()
+    first.leave()
     scene.join("new1", "a")
     back = scene.join("new2", "a", instance_id="i")
     assert back.epoch == group.epoch
@@ -64,39 +64,39 @@ def test_members_migrate_individually_and_no_partition_is_assigned_twice() -> No
 
 def test_epochs_of_an_upgraded_group_continue_from_its_generation() -> None:
     scene = Scene({"a": 4})
-    one, _ = two(scene)
+    first, _ = two(scene)
     classic_group(scene).generation = 7
 
     joined = scene.join("new", "a")
 
     assert joined.epoch == scene.group.epoch == 8
-    assert scene.group.by_id[one.member_id].epoch == 7
-    (since,) = scene.group.by_id[one.member_id].assigned.values()
+    assert scene.group.by_id[first.member_id].epoch == 7
+    (since,) = scene.group.by_id[first.member_id].assigned.values()
     assert since == {0: 7, 1: 7}, "an older generation commits nothing for them"
 
 
 def test_waiting_classic_join_is_answered_with_rebalance_in_progress_on_upgrade() -> None:
     scene = Scene({"a": 4})
-    one, _ = two(scene)
+    first, _ = two(scene)
     third = Member(scene, ["a"])
     waiting = third.ask_join(asks_for_id=False)
 
     scene.join("new", "a")
 
-    told = third.answer(waiting)
-    assert told.error is ErrorCode.REBALANCE_IN_PROGRESS
-    third.member_id = told.member_id
+    answer = third.answer(waiting)
+    assert answer.error is ErrorCode.REBALANCE_IN_PROGRESS
+    third.member_id = answer.member_id
     third.join()
     assert third.generation == scene.group.epoch
     assert all("classic" not in str(key[0]) for key in scene.driver.timers)
-    one.live()
+    first.live()
 
 
 def test_empty_classic_group_is_replaced_by_a_consumer_group() -> None:
     scene = Scene({"a": 1})
-    one = Member(scene, ["a"])
-    stable_classic(scene, one, given=[{"a": [0]}])
-    one.leave()
+    member = Member(scene, ["a"])
+    stable_classic(scene, member, assignments=[{"a": [0]}])
+    member.leave()
     assert classic_group(scene).is_empty
 
     assert scene.join("new", "a").epoch == 2
@@ -136,35 +136,35 @@ def test_classic_group_refuses_kip_848_heartbeats_other_than_joins() -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "encoded_assignment",
     [
         assignment({"a": [0]}, b"of its own"),
         b"\x00",
         assignment({"a": [0]}),  # which the other one has too
     ],
 )
-def test_group_with_an_unconvertible_assignment_stays_classic(given: bytes) -> None:
+def test_group_with_an_unconvertible_assignment_stays_classic(encoded_assignment: bytes) -> None:
     scene = Scene({"a": 4})
-    one, other = two(scene)
+    first, second = two(scene)
     group = classic_group(scene)
-    group.membership[other.member_id].assignment = given
-    group.membership[one.member_id].assignment = assignment({"a": [0]})
+    group.membership[second.member_id].assignment = encoded_assignment
+    group.membership[first.member_id].assignment = assignment({"a": [0]})
 
     with refusal(NOT_FOUND):
         scene.join("new", "a")
 
-    assert one.beat() is ErrorCode.NONE
+    assert first.beat() is ErrorCode.NONE
 
 
 def test_group_of_another_protocol_type_stays_classic() -> None:
     scene = Scene({"a": 4})
     worker = Member(scene, ["a"])
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "asks_for_id": False,
         "protocol_type": "connect",
         "protocols": (GroupProtocol("default", b"x"),),
     }
-    worker.ask_join(**given)
+    worker.ask_join(**fields)
 
     with refusal(NOT_FOUND):
         scene.join("new", "a")
@@ -181,25 +181,25 @@ def test_group_with_unreadable_subscriptions_stays_classic() -> None:
 
 def test_group_in_its_initial_rebalance_is_upgraded() -> None:
     scene = Scene({"a": 4})
-    one = Member(scene, ["a"])
-    waiting = one.ask_join(asks_for_id=False)
+    member = Member(scene, ["a"])
+    waiting = member.ask_join(asks_for_id=False)
 
     scene.join("new", "a")
 
-    told = one.answer(waiting)
-    assert told.error is ErrorCode.REBALANCE_IN_PROGRESS
-    one.member_id = told.member_id
-    one.join()
-    one.sync()
+    answer = member.answer(waiting)
+    assert answer.error is ErrorCode.REBALANCE_IN_PROGRESS
+    member.member_id = answer.member_id
+    member.join()
+    member.sync()
     for _ in range(3):
-        one.live()
+        member.live()
         scene.say_owned("new")
-    assert sorted([*one.has["a"], *scene.has("new")["a"]]) == [0, 1, 2, 3]
+    assert sorted([*member.has["a"], *scene.has("new")["a"]]) == [0, 1, 2, 3]
 
 
 def test_group_stays_classic_and_stable_when_the_upgrade_records_are_refused() -> None:
     scene = Scene({"a": 4})
-    one, other = two(scene)
+    first, second = two(scene)
     scene.driver.refuse = KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
 
     with refusal(ErrorCode.NOT_ENOUGH_REPLICAS):
@@ -207,16 +207,16 @@ def test_group_stays_classic_and_stable_when_the_upgrade_records_are_refused() -
     scene.driver.refuse = None
 
     assert classic_group(scene).state == "Stable"
-    assert one.beat() is ErrorCode.NONE
-    assert other.beat() is ErrorCode.NONE
-    assert scene.join("new", "a").epoch == one.generation + 1
+    assert first.beat() is ErrorCode.NONE
+    assert second.beat() is ErrorCode.NONE
+    assert scene.join("new", "a").epoch == first.generation + 1
 
 
 def test_refused_join_does_not_change_the_classic_group() -> None:
     scene = Scene({"a": 4})
-    one, _ = two(scene)
+    first, _ = two(scene)
 
     with refusal(ErrorCode.INVALID_REGULAR_EXPRESSION):
         scene.join("new", regex="(")
 
-    assert one.beat() is ErrorCode.NONE
+    assert first.beat() is ErrorCode.NONE

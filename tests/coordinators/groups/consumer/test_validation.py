@@ -28,21 +28,21 @@ STALE = ErrorCode.STALE_MEMBER_EPOCH
 IDS = {"a": A, "b": B}
 
 
-def asked(**said: Any) -> Heartbeat:
-    given: dict[str, Any] = {
+def heartbeat(**said: Any) -> Heartbeat:
+    fields: dict[str, Any] = {
         "group_id": "g",
         "member_id": "m",
         "epoch": 1,
         "client_id": "",
         "client_host": "",
     }
-    return Heartbeat(**given | said)
+    return Heartbeat(**fields | said)
 
 
 @pytest.mark.parametrize("epoch", [1, -1])
 def test_heartbeat_of_version_0_without_a_member_id_is_refused_after_the_join(epoch: int) -> None:
     with refusal(ErrorCode.INVALID_REQUEST, "MemberId can't be empty."):
-        validation.check_heartbeat(asked(member_id="", epoch=epoch, version=0), ["uniform"])
+        validation.check_heartbeat(heartbeat(member_id="", epoch=epoch, version=0), ["uniform"])
 
 
 @pytest.mark.parametrize(
@@ -57,16 +57,16 @@ def test_heartbeat_of_version_0_without_a_member_id_is_refused_after_the_join(ep
 @pytest.mark.parametrize("value", ["", " \t"])
 def test_empty_ids_in_a_heartbeat_are_refused(name: str, field: str, value: str) -> None:
     with refusal(ErrorCode.INVALID_REQUEST, f"{name} can't be empty."):
-        validation.check_heartbeat(asked(**{field: value}), ["uniform"])
+        validation.check_heartbeat(heartbeat(**{field: value}), ["uniform"])
 
 
 def test_valid_heartbeats_pass_validation() -> None:
     joins = {"epoch": 0, "rebalance_timeout_ms": 5, "owned": [], "version": 0, "member_id": ""}
 
     for said in ({}, {"epoch": -1}, {"epoch": -2, "instance_id": "i"}, {"assignor": "uniform"}):
-        validation.check_heartbeat(asked(**said), ["uniform"])
-    validation.check_heartbeat(asked(**joins, topics=[]), ["uniform"])
-    validation.check_heartbeat(asked(**joins, regex=""), ["uniform"])
+        validation.check_heartbeat(heartbeat(**said), ["uniform"])
+    validation.check_heartbeat(heartbeat(**joins, topics=[]), ["uniform"])
+    validation.check_heartbeat(heartbeat(**joins, regex=""), ["uniform"])
 
 
 def offsets(topic: str, *numbers: int, topic_id: TopicId = ZERO_TOPIC_ID) -> list[TopicOffsets]:

@@ -1,4 +1,4 @@
-"""What members ask and are answered."""
+"""Heartbeats and their answers, as values."""
 
 from trio_kafka.coordinators.groups.consumer.values import (
     SAME,

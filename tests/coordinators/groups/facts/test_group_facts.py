@@ -5,7 +5,7 @@ from tests.coordinators.groups.consumer.classic import Member
 from tests.coordinators.groups.consumer.kit import SESSION_MS, Scene
 from tests.coordinators.groups.facts.kit import facts_of, view_of
 from tests.coordinators.groups.facts.test_classic_members import ASSIGNMENT
-from tests.coordinators.groups.test_commits import driver, one, store
+from tests.coordinators.groups.test_commits import driver, store, topic_offsets
 from trio_kafka.coordinators.groups.facts.group_facts import WINDOW_S, group_facts
 from trio_kafka.introspect.facts.groups import PartitionLag
 from trio_kafka.scheduling.chunked_work import step, whole
@@ -53,8 +53,8 @@ def test_consumer_group_says_for_how_long_it_has_been_assigning() -> None:
 
 def test_group_that_only_has_offsets_has_lag_and_no_members() -> None:
     groups = driver()
-    store(groups, one(3, 0))
-    store(groups, one(9, 1))
+    store(groups, topic_offsets(3, 0))
+    store(groups, topic_offsets(9, 1))
     ends = {0: 10, 1: None}
 
     facts = facts_of(groups, lambda topic, partition: ends[partition])
@@ -80,8 +80,8 @@ def test_lag_names_the_member_that_the_partition_is_assigned_to() -> None:
 
 def test_topic_that_the_reader_may_not_see_adds_no_lag() -> None:
     groups = driver()
-    store(groups, one(3, topic="t"))
-    store(groups, one(4, topic="secret"))
+    store(groups, topic_offsets(3, topic="t"))
+    store(groups, topic_offsets(4, topic="secret"))
 
     facts = facts_of(groups, may_describe=lambda topic: topic == "t")
 
@@ -279,6 +279,6 @@ def test_histories_of_consumer_groups_that_are_gone_are_dropped() -> None:
 
 def _offset(partition: int) -> tuple[object, object]:
     groups = driver()
-    store(groups, one(3, partition))
+    store(groups, topic_offsets(3, partition))
     record = groups.records[-1]
     return record.key, record.value

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Container
 
-from tests.coordinators.groups.test_commits import driver, one, store
+from tests.coordinators.groups.test_commits import driver, store, topic_offsets
 from trio_kafka.coordinators.groups.facts.lag_samples import LagKey, LagSamples, lag_samples
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.scheduling.chunked_work import step, whole
@@ -23,8 +23,8 @@ def sample(
 
 def test_sample_has_offset_and_end_of_each_partition() -> None:
     groups = driver()
-    store(groups, one(3, 0))
-    store(groups, one(4, 1), "h")
+    store(groups, topic_offsets(3, 0))
+    store(groups, topic_offsets(4, 1), "h")
 
     samples = sample(groups)
 
@@ -35,7 +35,7 @@ def test_sample_has_offset_and_end_of_each_partition() -> None:
 def test_partitions_with_lag_and_tracked_ones_are_sampled_before_others() -> None:
     groups = driver()
     for partition, offset in enumerate((10, 10, 4, 10)):
-        store(groups, one(offset, partition))
+        store(groups, topic_offsets(offset, partition))
 
     samples = sample(groups, most=2, tracked={("g", "t", 3)})
 
@@ -45,15 +45,15 @@ def test_partitions_with_lag_and_tracked_ones_are_sampled_before_others() -> Non
 
 def test_offset_above_the_end_is_a_lag_of_zero() -> None:
     groups = driver()
-    store(groups, one(12, 0))
+    store(groups, topic_offsets(12, 0))
 
     assert sample(groups).samples == [(("g", "t", 0), 12, 12)]
 
 
 def test_partitions_led_elsewhere_and_negative_offsets_are_not_sampled() -> None:
     groups = driver()
-    store(groups, one(-1, 0))
-    store(groups, one(3, 1))
+    store(groups, topic_offsets(-1, 0))
+    store(groups, topic_offsets(3, 1))
 
     samples = sample(groups, end_of=lambda topic, partition: None if partition else 10)
 
@@ -63,7 +63,7 @@ def test_partitions_led_elsewhere_and_negative_offsets_are_not_sampled() -> None
 def test_what_the_reader_may_not_see_is_not_sampled() -> None:
     groups = driver()
     for group_id, topic in (("g", "t"), ("g", "secret"), ("hidden", "t")):
-        store(groups, one(3, topic=topic), group_id)
+        store(groups, topic_offsets(3, topic=topic), group_id)
 
     samples = sample(groups, may_sample=lambda group_id, topic: (group_id, topic) == ("g", "t"))
 
@@ -73,7 +73,7 @@ def test_what_the_reader_may_not_see_is_not_sampled() -> None:
 def test_many_partitions_are_sampled_in_steps_up_to_a_bound() -> None:
     groups = driver()
     for number in range(300):
-        store(groups, one(3, 0), f"g{number}")
+        store(groups, topic_offsets(3, 0), f"g{number}")
     steps = lag_samples([groups.machine], lambda *_: 10, lambda *_: True, tracked=(), most=50)
 
     count = 1

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from tests.coordinators.groups.classic.kit import ClassicKit
-from tests.coordinators.groups.test_commits import driver, one, store
+from tests.coordinators.groups.test_commits import driver, store, topic_offsets
 from trio_kafka.coordinators.groups.facts.ranking import ranked
 from trio_kafka.scheduling.chunked_work import step, whole
 
@@ -29,9 +29,9 @@ def test_groups_are_ordered_by_state_then_lag_then_id() -> None:
     rebalancing = ClassicKit()
     rebalancing.joining(1)
     groups = driver()
-    store(groups, one(9, topic="t"), "ahead")
-    store(groups, one(2, topic="t"), "behind")
-    store(groups, one(9, topic="t"), "Ahead too")
+    store(groups, topic_offsets(9, topic="t"), "ahead")
+    store(groups, topic_offsets(2, topic="t"), "behind")
+    store(groups, topic_offsets(9, topic="t"), "Ahead too")
 
     assert order(groups.machine, rebalancing.driver.machine) == [
         "g",
@@ -45,16 +45,16 @@ def test_stable_group_comes_before_empty_ones_whatever_their_lag() -> None:
     stable = ClassicKit()
     stable.stable()
     groups = driver()
-    store(groups, one(2, topic="t"), "behind")
+    store(groups, topic_offsets(2, topic="t"), "behind")
 
     assert order(groups.machine, stable.driver.machine) == ["g", "behind"]
 
 
 def test_groups_and_topics_that_the_reader_may_not_see_are_left_out() -> None:
     groups = driver()
-    store(groups, one(9, topic="t"), "ahead")
-    store(groups, one(2, topic="secret"), "behind")
-    store(groups, one(2, topic="t"), "hidden")
+    store(groups, topic_offsets(9, topic="t"), "ahead")
+    store(groups, topic_offsets(2, topic="secret"), "behind")
+    store(groups, topic_offsets(2, topic="t"), "hidden")
 
     visible = order(
         groups.machine,
@@ -67,9 +67,9 @@ def test_groups_and_topics_that_the_reader_may_not_see_are_left_out() -> None:
 
 def test_negative_offsets_and_partitions_led_elsewhere_add_no_lag() -> None:
     groups = driver()
-    store(groups, one(-1, 0), "none")
-    store(groups, one(9, 1), "some")
-    store(groups, one(3, 2), "elsewhere")
+    store(groups, topic_offsets(-1, 0), "none")
+    store(groups, topic_offsets(9, 1), "some")
+    store(groups, topic_offsets(3, 2), "elsewhere")
 
     steps = ranked(
         [shard_of(groups.machine)],

@@ -1,6 +1,6 @@
 """Groups that read topics, by what they have committed."""
 
-from tests.coordinators.groups.test_commits import driver, one, store
+from tests.coordinators.groups.test_commits import driver, store, topic_offsets
 from trio_kafka.coordinators.groups.facts.topic_readers import groups_of_topics, readers_of_topic
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.introspect.facts.topics import TopicReader
@@ -10,11 +10,11 @@ from trio_kafka.testing.machines import MachineDriver
 
 def three_groups() -> MachineDriver[Groups]:
     groups = driver()
-    store(groups, one(3, 0, topic="t"), "a")
-    store(groups, one(9, 1, topic="t"), "a")
-    store(groups, one(1, 0, topic="t"), "b")
-    store(groups, one(1, 0, topic="u"), "b")
-    store(groups, one(1, 0, topic="u"), "c")
+    store(groups, topic_offsets(3, 0, topic="t"), "a")
+    store(groups, topic_offsets(9, 1, topic="t"), "a")
+    store(groups, topic_offsets(1, 0, topic="t"), "b")
+    store(groups, topic_offsets(1, 0, topic="u"), "b")
+    store(groups, topic_offsets(1, 0, topic="u"), "c")
     return groups
 
 
@@ -64,7 +64,7 @@ def test_readers_are_bounded_and_only_those_that_the_reader_may_see() -> None:
 def test_many_groups_are_searched_in_steps() -> None:
     groups = driver()
     for number in range(500):
-        store(groups, one(3), f"g{number}")
+        store(groups, topic_offsets(3), f"g{number}")
     steps = groups_of_topics([groups.machine], {"t"}, lambda group_id: True, 10)
 
     count = 1

@@ -56,7 +56,7 @@ class ClassicMembership:
     topics: SubscribedTopics
     wake: Callable[[], None]
     _failures: int = field(default=0, init=False)
-    _wanted: trio.Event = field(factory=trio.Event, init=False)
+    _state_changed: trio.Event = field(factory=trio.Event, init=False)
 
     @property
     def needs_turn(self) -> bool:
@@ -85,7 +85,7 @@ class ClassicMembership:
         else:
             self.member.rebalances()
             self.wake()
-        self._wanted.set()
+        self._state_changed.set()
 
     # --- the task
 
@@ -93,9 +93,9 @@ class ClassicMembership:
         """Join, and send heartbeats, until cancelled."""
         member = self.member
         while True:
-            self._wanted = trio.Event()
+            self._state_changed = trio.Event()
             if member.is_lost or member.state not in {JoinState.JOINING, *_BEATS}:
-                await self._wanted.wait()
+                await self._state_changed.wait()
                 continue
             try:
                 if member.state is JoinState.JOINING:
@@ -119,7 +119,7 @@ class ClassicMembership:
             await trio.sleep(self.settings.retry_backoff.pause_s(self._failures, chance))
         elif self.member.state in _BEATS:
             with trio.move_on_after(self.settings.heartbeat_interval_ms / 1000):
-                await self._wanted.wait()
+                await self._state_changed.wait()
 
     async def _beat(self) -> bool:
         """Send a heartbeat; return whether to pause."""
@@ -206,7 +206,7 @@ class ClassicMembership:
                 member.state = JoinState.JOINING
         elif member.state is JoinState.ASSIGNED:
             await self._take_assignment()
-        self._wanted.set()
+        self._state_changed.set()
         if failure is not None:
             raise failure
 

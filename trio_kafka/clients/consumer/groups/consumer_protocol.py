@@ -23,7 +23,7 @@ class ConsumerMembership:
     coordinator: Coordinator
     rebalance: Rebalance
     wake: Callable[[], None]
-    _wanted: trio.Event = field(factory=trio.Event, init=False)
+    _state_changed: trio.Event = field(factory=trio.Event, init=False)
     _updates: int = field(default=-1, init=False)
     _asking: trio.CancelScope = field(factory=trio.CancelScope, init=False)
 
@@ -54,19 +54,19 @@ class ConsumerMembership:
     def subscribe(self, names: tuple[str, ...] | None, pattern: str | None) -> None:
         """Join the group, or change the subscription."""
         self.member.subscribe(names, pattern, trio.current_time())
-        self._wanted.set()
+        self._state_changed.set()
 
     async def run(self) -> None:
         """Send heartbeats when they are due, until cancelled."""
         member = self.member
         while True:
-            self._wanted = trio.Event()
+            self._state_changed = trio.Event()
             request = member.request(trio.current_time())
             if request is None:
                 with trio.move_on_at(member.due):
-                    await self._wanted.wait()
+                    await self._state_changed.wait()
                 if member.is_lost:  # nothing is due before the reader has been here
-                    await self._wanted.wait()
+                    await self._state_changed.wait()
                 continue
             timeout_s = self.coordinator.client.settings.request_timeout_s
             response = None
@@ -91,7 +91,7 @@ class ConsumerMembership:
         if member.is_lost:
             await self.rebalance.lose()
             member.let_go(trio.current_time())
-            self._wanted.set()
+            self._state_changed.set()
         if member.failure is not None:
             raise member.failure.again()
         if member.state is MemberState.RECONCILING and member.target is not None:
@@ -124,7 +124,7 @@ class ConsumerMembership:
         self._updates = updates
         if not member.is_lost and epoch > 0:
             member.acknowledge(resolved, trio.current_time())
-            self._wanted.set()
+            self._state_changed.set()
         if failure is not None:
             raise failure
 

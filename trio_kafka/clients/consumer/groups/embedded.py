@@ -28,7 +28,7 @@ from trio_kafka.protocol.stored.consumer_protocol_version import (
 
 @data(versions="0-1")
 class StickyUserData:
-    """What a member of a sticky group owned before."""
+    """Partitions that a member of a sticky group owned before."""
 
     previous: list[OwnedPartitions] = array(OwnedPartitions)
     generation: int = int32("1+", default=-1, ignorable=True)

@@ -1,4 +1,4 @@
-"""What a user hears of a rebalance."""
+"""Calls of a user's listener in a rebalance."""
 
 from collections.abc import Awaitable, Callable, Collection
 from typing import TypeAlias

@@ -25,8 +25,9 @@ from trio_kafka.model import TopicPartition
 
 @frozen(kw_only=True)
 class GroupHooks:
-    """What a group calls. assigned: after each change of the partitions. wake: wakes the reader.
+    """Calls that a group makes. assigned: after each change of the partitions.
 
+    wake: wakes the reader.
     processed: returns the positions up to which records were processed.
     """
 

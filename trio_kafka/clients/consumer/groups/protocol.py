@@ -1,4 +1,4 @@
-"""What a group's protocol does for a consumer, the same for both protocols."""
+"""Interface of a group's protocol to a consumer, the same for both protocols."""
 
 from typing import Protocol
 

@@ -192,7 +192,7 @@ def _join(
     before: Member,
     ticket: Ticket,
 ) -> Steps[Effects]:
-    group, after = transition.group, _heard(before, request, subscription)
+    group, after = transition.group, _updated_member(before, request, subscription)
     if after is not before:
         transition.write(records.subscription(group.group_id, after))
     renamed = before.topics != after.topics
@@ -246,7 +246,9 @@ def _subscribed(transition: Transition, request: Join, member_id: str) -> Member
     return group.validated_member(member_id, instance_id)
 
 
-def _heard(before: Member, request: Join, subscription: ConsumerProtocolSubscription) -> Member:
+def _updated_member(
+    before: Member, request: Join, subscription: ConsumerProtocolSubscription
+) -> Member:
     timeout_ms = request.rebalance_timeout_ms
     return before.changed(
         instance_id=request.instance_id or before.instance_id,

@@ -109,7 +109,7 @@ def _consumer_group(state: ConsumerShardState, classic: ClassicGroup) -> Consume
     group.epoch = group.assignment_epoch = classic.generation
     assigned: set[tuple[TopicId, int]] = set()
     for member in classic.membership:
-        partitions = _given(state, classic, member)
+        partitions = _partitions_of(state, classic, member)
         owned = {(topic, number) for topic, numbers in partitions.items() for number in numbers}
         if not assigned.isdisjoint(owned):
             raise DecodeError(f"{member.member_id} has partitions of other members")
@@ -121,7 +121,9 @@ def _consumer_group(state: ConsumerShardState, classic: ClassicGroup) -> Consume
     return group
 
 
-def _given(state: ConsumerShardState, classic: ClassicGroup, member: ClassicMember) -> Partitions:
+def _partitions_of(
+    state: ConsumerShardState, classic: ClassicGroup, member: ClassicMember
+) -> Partitions:
     if not member.assignment:
         return {}
     assignment = read_assignment(member.assignment)

@@ -1,4 +1,4 @@
-"""What the facts of a group are computed from beside the group itself."""
+"""Data beside a group itself from which its facts are computed."""
 
 from collections.abc import Callable
 from typing import Final

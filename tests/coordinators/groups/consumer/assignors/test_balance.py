@@ -41,7 +41,7 @@ def test_every_partition_is_assigned_once_to_a_subscribed_member(
         names = [name for number, name in enumerate(sorted(wants)) if (number + round_) % 3]
         members = {
             name: MemberSpec(
-                topics={TOPICS[one]: counts[one] for one in sorted(wants[name])},
+                topics={TOPICS[want]: counts[want] for want in sorted(wants[name])},
                 assigned=before.get(name, {}),
             )
             for name in names
@@ -56,10 +56,10 @@ def test_every_partition_is_assigned_once_to_a_subscribed_member(
 
 
 def test_members_with_equal_subscriptions_get_balanced_assignments() -> None:
-    one, two = TOPICS[:2]
+    first, second = TOPICS[:2]
     members = {
-        **{f"a{number}": MemberSpec(topics={one: 10}) for number in range(3)},
-        **{f"b{number}": MemberSpec(topics={two: 4}) for number in range(2)},
+        **{f"a{number}": MemberSpec(topics={first: 10}) for number in range(3)},
+        **{f"b{number}": MemberSpec(topics={second: 4}) for number in range(2)},
     }
 
     counts = sizes(assigned(UniformAssignor(), group_of(members, homogeneous=False)))
@@ -69,12 +69,12 @@ def test_members_with_equal_subscriptions_get_balanced_assignments() -> None:
 
 
 def test_only_partitions_needed_for_balance_are_moved() -> None:
-    one, two = TOPICS[:2]
+    first, second = TOPICS[:2]
     members = {
-        "a": MemberSpec(topics={one: 4}, assigned={one: {0, 1, 2, 3}}),
-        "b": MemberSpec(topics={one: 4, two: 1}, assigned={two: {0}}),
+        "a": MemberSpec(topics={first: 4}, assigned={first: {0, 1, 2, 3}}),
+        "b": MemberSpec(topics={first: 4, second: 1}, assigned={second: {0}}),
     }
 
     result = assigned(UniformAssignor(), group_of(members, homogeneous=False))
 
-    assert result == {"a": {one: {0, 1, 2}}, "b": {one: {3}, two: {0}}}
+    assert result == {"a": {first: {0, 1, 2}}, "b": {first: {3}, second: {0}}}

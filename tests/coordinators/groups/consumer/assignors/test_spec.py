@@ -1,4 +1,4 @@
-"""What an assignor is told."""
+"""Arguments of an assignor."""
 
 from trio_kafka.coordinators.groups.consumer.assignors.spec import GroupSpec, MemberSpec, no_racks
 from trio_kafka.model import TopicId

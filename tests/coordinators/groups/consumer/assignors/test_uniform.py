@@ -57,9 +57,9 @@ def members_before_and_after(draw: st.DrawFn) -> tuple[dict[str, MemberSpec], di
 
 @given(members_before_and_after())
 def test_uniform_assignment_is_complete_balanced_and_sticky(
-    given: tuple[dict[str, MemberSpec], dict[str, int]],
+    before_and_after: tuple[dict[str, MemberSpec], dict[str, int]],
 ) -> None:
-    group = group_of(given[0], homogeneous=True)
+    group = group_of(before_and_after[0], homogeneous=True)
 
     result = assigned(UniformAssignor(), group)
 
