@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.log.kit import append, batch, content_of, header, new_log, read
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
-from trio_kafka.log.append import append_as_leader, append_in_thread
+from trio_kafka.log.append import _writing, append_as_leader, append_in_thread
 from trio_kafka.log.disk_latency import SLOW_FOR_S
 from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.log.read import read_bytes
@@ -450,3 +450,18 @@ async def test_new_segment_is_closed_if_its_producer_snapshot_cannot_be_written(
     log.abandon()
 
     assert world.descriptors.files == 0
+
+
+async def test_file_that_grows_behind_an_append_in_a_thread_breaks_the_invariant(
+    autojump_clock, world
+) -> None:
+    log, content = new_log(world), batch()
+    write = _writing(log, memoryview(content), (header(content),), now_ms=0)
+    append_bytes = next(write)
+    position = append_bytes.now()
+    append_bytes.file.append((b"x",))
+
+    with pytest.raises(InvariantError, match=f"want {len(content)} after an append"):
+        write.send(position)
+
+    assert log.end_offset == 0

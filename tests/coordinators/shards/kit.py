@@ -73,6 +73,7 @@ class KeptLog:
         self.atomic: list[bool] = []
         self.origins: list[Origin] = []
         self.batches: list[list[Any]] = []  # keys, by batch
+        self.times_ms: list[int] = []  # of appends of few records
         self.room = 1 << 60  # records that a batch may have
         self.closed: KafkaError | None = None  # why no batch can be opened
         self.is_calm = True
@@ -83,6 +84,7 @@ class KeptLog:
         return KeptBatch(self)
 
     def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> int | None:
+        self.times_ms.append(now_ms)
         written = whole(self.write(list(records)))
         is_committed = self.knows and self.lost is None
         return None if is_committed and written <= self.end else written

@@ -87,6 +87,19 @@ async def test_kafka_error_of_an_event_is_the_answer(stage: Stage) -> None:
         stage.submit(event)
 
 
+async def test_records_are_appended_with_the_time_that_their_event_got(stage: Stage) -> None:
+    event_times: list[int] = []
+
+    def event(_machine: Words, _ticket: Ticket, now_ms: int) -> Effects:
+        event_times.append(now_ms)
+        return Effects(records=[CoordinatorRecord("w")])
+
+    stage.submit(event)
+
+    assert stage.log.times_ms == event_times
+    assert event_times[0] > 0
+
+
 async def test_unloading_within_a_stepwise_event_aborts_the_event(stage: Stage) -> None:
     def event(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
         records = [CoordinatorRecord(f"w{number}") for number in range(250)]
