@@ -13,7 +13,7 @@ Rule = Callable[[Operation, Resource], bool]
 class RuleAuthorizer:
     """Authorizer that asks a rule, and remembers what it was asked.
 
-    decisions: operation and type of resource. principals: who asked, with the address.
+    decisions: operation and type of resource. principals: of the requests, with the address.
     """
 
     def __init__(self, rule: Rule) -> None:

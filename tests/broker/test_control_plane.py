@@ -98,10 +98,10 @@ async def test_metadata_names_the_listener_of_the_clients_connection(
 ) -> None:
     async with controlled(simulated_world()) as served, served.connect("CONTROL") as client:
         endpoints = served.broker.endpoints
-        for who, name in (served.client, "PLAINTEXT"), (client, "CONTROL"):
-            (entry,) = (await who.ask(MetadataRequest([]), 12)).brokers
+        for asking_client, name in (served.client, "PLAINTEXT"), (client, "CONTROL"):
+            (entry,) = (await asking_client.ask(MetadataRequest([]), 12)).brokers
             assert entry.port == endpoints[name].port
-            (entry,) = (await who.ask(DescribeClusterRequest(), 0)).brokers
+            (entry,) = (await asking_client.ask(DescribeClusterRequest(), 0)).brokers
             assert entry.port == endpoints[name].port
 
 

@@ -168,7 +168,9 @@ def _write_now(
         log.fail(error)
     finally:
         writer.blocked_by = None
-    take_over(log, segment, records, headers=headers, written_at=position)
+    take_over(
+        log, segment, records, headers=headers, written_at=position, paused=give_way is not None
+    )
     ended = latency.elapsed()
     took_s = ended - latency.yielded_s - began
     if took_s > LONG_APPEND_S:
@@ -190,9 +192,7 @@ def _writing(
                 yield from log.unsynced.write_name()
         except OSError as error:
             log.fail(error)
-        if not (log.failed or log.closed):
-            segment.check_end(position + len(records))
-        take_over(log, segment, records, headers=headers, written_at=position)
+        take_over(log, segment, records, headers=headers, written_at=position, paused=True)
 
 
 def _next_base(log: Log, headers: Sequence[BatchHeader]) -> int:
@@ -251,13 +251,17 @@ def take_over(
     *,
     headers: Sequence[BatchHeader],
     written_at: int,
+    paused: bool,
 ) -> None:
     """Move the end of the log behind batches that were written. Readers see them from now on.
 
-    Raises KafkaError, LogDirError if the log was closed or has failed since.
+    paused: other code may have run during the write. Raises KafkaError, LogDirError if the log was
+    closed or has failed since; InvariantError if something else has grown the file.
     """
     if log.failed or log.closed:
         log.refuse()
+    if paused:
+        segment.check_end(written_at + len(records))
     epochs, position, interval = log.epochs, 0, log.config.index_interval_bytes
     for header in headers:
         segment.wrote(written_at + position, header, interval)

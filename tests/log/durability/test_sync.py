@@ -55,7 +55,7 @@ async def test_append_that_makes_a_flush_due_counts_only_after_its_sync(autojump
     append(log, batch(2))
     assert log.durable_end == 5
     await sync(log)
-    assert durable_ends == [3]  # nobody waited
+    assert durable_ends == [3]  # no append waited
 
 
 async def test_records_appended_during_a_sync_are_not_durable_after_it(autojump_clock, world):

@@ -186,7 +186,7 @@ class Groups(RuleBasedStateMachine):
             assert again.description() == before.description()  # type: ignore[attr-defined]
 
     def teardown(self) -> None:
-        """Check that nobody waits for ever."""
+        """Check that no member waits for ever."""
         self.kit.wait(1_000_000)
         self.model.wait(1_000_000)
         self.both_agree()
