@@ -19,7 +19,8 @@ from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest,
 from trio_kafka.protocol.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
 from trio_kafka.protocol.schema import message_of
 from trio_kafka.records.batch import iterate_headers
-from trio_kafka.testing.processes import broker_process, trio_kafka_command, unused_port
+from trio_kafka.testing.ports import unused_port
+from trio_kafka.testing.processes import broker_process, trio_kafka_command
 from trio_kafka.testing.scripted_client import request_frame
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]

@@ -34,7 +34,8 @@ from trio_kafka.protocol.messages.k10001_describe_tree import DescribeTreeReques
 from trio_kafka.protocol.messages.k10002_list_plugins import ListPluginsRequest
 from trio_kafka.protocol.messages.k10003_reload_plugin import ReloadPluginRequest
 from trio_kafka.protocol.schema import message_of
-from trio_kafka.testing.processes import Address, unused_port
+from trio_kafka.testing.ports import unused_port
+from trio_kafka.testing.processes import Address
 from trio_kafka.testing.scripted_client import newest, request_frame
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]

@@ -17,7 +17,8 @@ from typing import Final
 
 import trio
 
-from trio_kafka.testing.processes import LOOPBACK, BrokerProcess, broker_process, unused_port
+from trio_kafka.testing.ports import LOOPBACK, unused_port
+from trio_kafka.testing.processes import BrokerProcess, broker_process
 from trio_kafka.testing.scripted_client import frame
 from trio_kafka.world.real.process import raise_descriptor_limit
 

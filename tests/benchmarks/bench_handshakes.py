@@ -25,7 +25,8 @@ from tests.benchmarks import protocol
 from tests.benchmarks.connection import Connection
 from tests.benchmarks.server import Server
 from tests.certificates import authority, server
-from trio_kafka.testing.processes import LOOPBACK, broker_process, unused_port
+from trio_kafka.testing.ports import LOOPBACK, unused_port
+from trio_kafka.testing.processes import broker_process
 
 SECONDS: Final = 6.0
 BURSTS: Final = 10  # a second

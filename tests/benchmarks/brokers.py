@@ -11,13 +11,13 @@ from typing import Any, Final
 from attrs import frozen
 
 from tests.benchmarks.server import Server, listening_pid
+from trio_kafka.testing.ports import unused_port
 from trio_kafka.testing.processes import (
     Address,
     BrokerProcess,
     Command,
     broker_process,
     trio_kafka_command,
-    unused_port,
 )
 
 SCRIPTS: Final = Path(__file__).parent / "apache_kafka"

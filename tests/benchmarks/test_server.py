@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.benchmarks.server import Server, cpu_with_children_s, listening_pid
-from trio_kafka.testing.processes import unused_port
+from trio_kafka.testing.ports import unused_port
 
 BUSY_CHILD = """
 import subprocess, sys

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from trio_kafka.testing.processes import LOOPBACK
+from trio_kafka.testing.ports import LOOPBACK
 
 Behave = Callable[[socket.socket], object]
 _HEAD: Final = struct.Struct(">i")

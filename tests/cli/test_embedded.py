@@ -12,7 +12,8 @@ from tests.broker.kit import APIS, config_of
 from trio_kafka.broker import Broker
 from trio_kafka.cli.embedded import banner, embedded_settings, print_addresses, print_banner
 from trio_kafka.config.properties import SettingText
-from trio_kafka.testing.processes import ask_api_versions, unused_port
+from trio_kafka.testing.ports import unused_port
+from trio_kafka.testing.processes import ask_api_versions
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka_admin.plugin import admin
 from trio_kafka_http.plugin import http

@@ -17,7 +17,7 @@ from trio_kafka.clients.errors import NotKafkaError, RetriableError, TimedOutErr
 from trio_kafka.controls.faults import FaultRule
 from trio_kafka.errors import ErrorCode
 from trio_kafka.testing.kafka.threaded import Kafka
-from trio_kafka.testing.processes import LOOPBACK, unused_port
+from trio_kafka.testing.ports import LOOPBACK, unused_port
 
 TOPICS = [NewTopic("a"), NewTopic("b")]
 

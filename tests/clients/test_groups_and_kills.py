@@ -12,7 +12,8 @@ from tests.clients.churn import PARTITIONS, Producing
 from tests.clients.cluster import Cluster
 from tests.clients.driver import Driver
 from tests.clients.members import Group, check_processed
-from trio_kafka.testing.processes import LOOPBACK, broker_process, unused_port
+from trio_kafka.testing.ports import LOOPBACK, unused_port
+from trio_kafka.testing.processes import broker_process
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 

@@ -33,7 +33,7 @@ from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import (
 )
 from trio_kafka.testing.broker import ServedBroker, newest, served_broker
 from trio_kafka.testing.kafka.threaded import running_broker
-from trio_kafka.testing.processes import unused_port
+from trio_kafka.testing.ports import unused_port
 from trio_kafka.testing.scripted_client import connected
 from trio_kafka.testing.simulation import simulated_world
 

@@ -32,7 +32,8 @@ from tests.e2e.views import (
     take_picture,
 )
 from tests.lanes import offset_below, sampled
-from trio_kafka.testing.processes import BrokerProcess, broker_process, unused_port
+from trio_kafka.testing.ports import unused_port
+from trio_kafka.testing.processes import BrokerProcess, broker_process
 from trio_kafka_admin.discovery import all_pages
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]

@@ -15,12 +15,8 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
 from tests.e2e.browser import browser, errors_of, log_in, wait_until
-from trio_kafka.testing.processes import (
-    BrokerProcess,
-    ask_api_versions,
-    broker_process,
-    unused_port,
-)
+from trio_kafka.testing.ports import unused_port
+from trio_kafka.testing.processes import BrokerProcess, ask_api_versions, broker_process
 
 pytestmark = pytest.mark.slow
 

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from trio_kafka.testing.processes import BrokerProcess, broker_process, unused_port
+from trio_kafka.testing.ports import unused_port
+from trio_kafka.testing.processes import BrokerProcess, broker_process
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,8 @@ import pytest
 from selenium.webdriver import Chrome
 
 from tests.e2e.browser import browser, log_in, wait_until
-from trio_kafka.testing.processes import broker_process, unused_port
+from trio_kafka.testing.ports import unused_port
+from trio_kafka.testing.processes import broker_process
 
 pytestmark = pytest.mark.slow
 

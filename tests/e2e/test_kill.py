@@ -22,12 +22,11 @@ from tests.sim.committers import Committers
 from tests.sim.ledger import Ledger
 from tests.sim.lives import CLEANER, COMPACTED
 from trio_kafka.model import Endpoint
+from trio_kafka.testing.ports import LOOPBACK, unused_port
 from trio_kafka.testing.processes import (
-    LOOPBACK,
     BrokerProcess,
     child_process,
     trio_kafka_command,
-    unused_port,
     wait_until_serving,
 )
 from trio_kafka.world.clock import SkippingClock

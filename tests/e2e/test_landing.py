@@ -23,7 +23,8 @@ from tests.conftest import BRIEF_REBALANCE
 from tests.e2e.browser import browser, errors_of, wait_until
 from tests.e2e.landing_load import load
 from tests.lanes import sampled
-from trio_kafka.testing.processes import broker_process, unused_port
+from trio_kafka.testing.ports import unused_port
+from trio_kafka.testing.processes import broker_process
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 

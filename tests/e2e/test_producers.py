@@ -7,7 +7,7 @@ from confluent_kafka import KafkaError, Producer
 
 from tests.e2e.clients import end_offset, new_topic, read, settings, values_of
 from tests.e2e.test_kill import serving
-from trio_kafka.testing.processes import unused_port
+from trio_kafka.testing.ports import unused_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 

@@ -20,7 +20,8 @@ from tests.e2e.clients import end_offset, new_topic, produce, settings
 from tests.e2e.read_process_write import transform
 from tests.e2e.test_kill import serving
 from tests.e2e.test_transactions import values
-from trio_kafka.testing.processes import BrokerProcess, child_process, unused_port
+from trio_kafka.testing.ports import unused_port
+from trio_kafka.testing.processes import BrokerProcess, child_process
 
 Size = Callable[[int, int], int]
 

@@ -23,7 +23,8 @@ from tests.clients.build import APACHE_KAFKA, built, class_path, run
 from tests.e2e.clients import new_topic, settings
 from tests.e2e.test_kill import serving
 from tests.installed import need_or_skip
-from trio_kafka.testing.processes import BrokerProcess, unused_port
+from trio_kafka.testing.ports import unused_port
+from trio_kafka.testing.processes import BrokerProcess
 
 Size = Callable[[int, int], int]
 

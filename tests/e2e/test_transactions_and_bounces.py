@@ -29,7 +29,8 @@ from tests.e2e.test_kill import serving
 from tests.e2e.test_transactions import values
 from tests.installed import APACHE_KAFKA, need_or_skip
 from tests.lanes import sampled
-from trio_kafka.testing.processes import BrokerProcess, unused_port
+from trio_kafka.testing.ports import unused_port
+from trio_kafka.testing.processes import BrokerProcess
 
 Size = Callable[[int, int], int]
 

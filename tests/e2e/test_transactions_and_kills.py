@@ -13,7 +13,8 @@ from confluent_kafka import KafkaException, Producer
 from tests.e2e.clients import new_topic, settings
 from tests.e2e.test_kill import serving
 from tests.e2e.test_transactions import values
-from trio_kafka.testing.processes import BrokerProcess, unused_port
+from trio_kafka.testing.ports import unused_port
+from trio_kafka.testing.processes import BrokerProcess
 
 Size = Callable[[int, int], int]
 

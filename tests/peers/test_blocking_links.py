@@ -15,7 +15,7 @@ from trio_kafka.peers.errors import DamagedAnswerError, DeadlineError, PeerError
 from trio_kafka.protocol.compiler import to_bytes
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersion, ApiVersionsResponse
-from trio_kafka.testing.processes import LOOPBACK, unused_port
+from trio_kafka.testing.ports import LOOPBACK, unused_port
 from trio_kafka.testing.sample_apis import EchoRequest
 from trio_kafka.wire.server import small_answer
 

@@ -1,4 +1,3 @@
-import socket
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,7 +9,6 @@ from trio_kafka.testing.processes import (
     ask_api_versions,
     broker_process,
     trio_kafka_command,
-    unused_port,
 )
 
 pytestmark = pytest.mark.slow
@@ -105,11 +103,6 @@ def test_process_that_ignores_sigterm_is_killed_and_reported(tmp_path: Path) -> 
         )
 
     assert broker.process.returncode == -9
-
-
-def test_an_unused_port_can_be_bound() -> None:
-    with socket.create_server(("127.0.0.1", unused_port())) as listener:
-        assert listener.getsockname()[1] > 0
 
 
 def test_command_of_trio_kafka_names_listener_and_directory_and_formats_if_empty(

@@ -5,6 +5,7 @@ import pytest
 
 import trio_kafka.testing.pytest_brokers  # noqa: F401
 from trio_kafka.testing.kafka.threaded import running_broker
+from trio_kafka.testing.ports import unused_port
 
 pytestmark = pytest.mark.slow
 pytest_plugins = ["pytester"]
@@ -82,35 +83,27 @@ def test_marks_set_settings_and_topics_of_the_broker(run):
     )
 
 
-def test_factory_starts_brokers_with_their_own_settings_directory_and_port(run, unused_port):
+def test_factory_starts_brokers_with_their_own_settings_directory_and_port(run):
+    port = unused_port()
     done = run(
         f"""
         import pytest
 
         def test_it(kafka_factory, tmp_path):
-            one = kafka_factory(topics=["a"], port={unused_port}, directory=str(tmp_path))
+            one = kafka_factory(topics=["a"], port={port}, directory=str(tmp_path))
             two = kafka_factory({{"num.partitions": "3"}}, topics={{"b": 2}})
-            assert one.bootstrap == "127.0.0.1:{unused_port}"
+            assert one.bootstrap == "127.0.0.1:{port}"
             assert (one.topics(), two.topics()) == (["a"], ["b"])
             assert two.broker.config.num_partitions == 3
             assert list(tmp_path.iterdir())
 
         def test_the_port_is_taken(kafka_factory):
-            kafka_factory(port={unused_port})
-            kafka_factory(port={unused_port})
+            kafka_factory(port={port})
+            kafka_factory(port={port})
         """
     )
     done.assert_outcomes(passed=1, failed=1)
     done.stdout.fnmatch_lines(["*in use*"])
-
-
-@pytest.fixture
-def unused_port() -> int:
-    import socket
-
-    with socket.socket() as result:
-        result.bind(("127.0.0.1", 0))
-        return result.getsockname()[1]
 
 
 def test_shared_broker_drops_topics_and_groups_of_a_test_and_keeps_shared_fixtures(run):

@@ -5,7 +5,8 @@
             ...
 
 Resources of this process are compared before and after; the error names those that are new. Idle
-threads that Trio keeps for later are no leaks. Linux only: it reads /proc.
+threads that Trio keeps for later are no leaks, nor is the socket by which the process claims ports.
+Linux only: it reads /proc.
 """
 
 import os
@@ -21,6 +22,7 @@ from typing import Final
 import trio
 
 from trio_kafka.attributes import frozen
+from trio_kafka.testing.ports import CLAIMS
 from trio_kafka.world.machine_time import elapsed
 
 _SETTLE_S: Final = 2.0  # for threads and processes that are just ending
@@ -101,7 +103,7 @@ def _threads() -> Iterator[str]:
 
 
 def _descriptors() -> Iterator[str]:
-    for name in os.listdir("/proc/self/fd"):
+    for name in {*os.listdir("/proc/self/fd")} - {str(claim) for claim in CLAIMS}:
         with suppress(OSError):  # of the listing itself, and of files closed meanwhile
             target = os.readlink(f"/proc/self/fd/{name}")
             kind = stat.S_IFMT(os.stat(int(name)).st_mode)

@@ -18,26 +18,19 @@ from pathlib import Path
 from typing import Final
 
 from trio_kafka.attributes import frozen
+from trio_kafka.testing.ports import LOOPBACK, unused_port
 from trio_kafka.world.machine_time import elapsed
 
 Address = tuple[str, int]
 # From (port, data directory, settings as NAME=VALUE) to the command line.
 Command = Callable[[int, Path, Sequence[str]], list[str]]
 
-LOOPBACK: Final = "127.0.0.1"
 _API_VERSIONS_V0: Final = struct.pack(">ihhih", 10, 18, 0, 1, -1)
 _RETRY_S: Final = 0.01
 
 
 class ProcessError(Exception):
     """Process that ended too early, or did not answer or stop in time; includes its last output."""
-
-
-def unused_port() -> int:
-    """Return a port that was free a moment ago, for servers that must be given one."""
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        return int(probe.getsockname()[1])
 
 
 def trio_kafka_command(port: int, data: Path, settings: Sequence[str]) -> list[str]:

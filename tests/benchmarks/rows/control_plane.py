@@ -39,13 +39,8 @@ from trio_kafka.protocol.messages.k19_create_topics import (
     CreateTopicsResponse,
 )
 from trio_kafka.protocol.messages.k60_describe_cluster import DescribeClusterRequest
-from trio_kafka.testing.processes import (
-    LOOPBACK,
-    Address,
-    broker_process,
-    trio_kafka_command,
-    unused_port,
-)
+from trio_kafka.testing.ports import LOOPBACK, unused_port
+from trio_kafka.testing.processes import Address, broker_process, trio_kafka_command
 from trio_kafka.testing.scripted_client import request_frame
 
 ECHO: Final = "echo"

@@ -14,7 +14,7 @@ from tests.benchmarks.figures import Figures
 from tests.benchmarks.rows.raw import fetch, make_batch, produce
 from tests.benchmarks.rows.registry import Secured, Target, row
 from tests.certificates import authority, server
-from trio_kafka.testing.processes import LOOPBACK, unused_port
+from trio_kafka.testing.ports import LOOPBACK, unused_port
 
 CPU = 1.5
 JVM_WARM_S = 25.0

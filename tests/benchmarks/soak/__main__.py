@@ -29,7 +29,7 @@ from tests.benchmarks.soak.bounds import AuditInterceptor
 from tests.benchmarks.soak.load import Load, running_load
 from tests.benchmarks.soak.minutes import observe, verdict
 from tests.benchmarks.topics import temporary_topic
-from trio_kafka.testing.processes import unused_port
+from trio_kafka.testing.ports import unused_port
 
 
 def options(arguments: Sequence[str]) -> argparse.Namespace:

@@ -16,7 +16,7 @@ from trio_kafka.protocol.messages.k44_incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from trio_kafka.protocol.messages.k10003_reload_plugin import ReloadPluginRequest
-from trio_kafka.testing.processes import unused_port
+from trio_kafka.testing.ports import unused_port
 
 PLUGIN = "audit"
 OTHERS = ("EXTRA", "OTHER")  # listeners that come and go

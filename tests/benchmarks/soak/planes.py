@@ -16,7 +16,7 @@ from trio_kafka.protocol.messages.k49_alter_client_quotas import (
     OpData,
 )
 from trio_kafka.protocol.structs.cluster import EntityData
-from trio_kafka.testing.processes import unused_port
+from trio_kafka.testing.ports import unused_port
 
 POOL: Final = 32 << 20  # queued.max.request.bytes
 NAMES: Final = ("PLAINTEXT", crowds.STORM, *changes.OTHERS)

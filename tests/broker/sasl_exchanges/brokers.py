@@ -22,7 +22,8 @@ from trio_kafka.protocol.messages.k51_alter_user_scram_credentials import (
 )
 from trio_kafka.security.sasl.scram import BY_NAME
 from trio_kafka.testing.broker import ServedBroker
-from trio_kafka.testing.processes import broker_process, unused_port
+from trio_kafka.testing.ports import unused_port
+from trio_kafka.testing.processes import broker_process
 from trio_kafka.testing.scripted_client import ScriptedClient
 
 LOGIN: Final = "LOGIN"

@@ -6,7 +6,7 @@ from trio_kafka.cli import CommandFailedError
 from trio_kafka.cli.txn.remedies import open_transactions_client, refusal
 from trio_kafka.clients.errors import RetriableError, UnsupportedError, client_error
 from trio_kafka.errors import ErrorCode
-from trio_kafka.testing.processes import LOOPBACK, unused_port
+from trio_kafka.testing.ports import LOOPBACK, unused_port
 
 
 def test_refusal_names_the_error_and_what_to_do_about_it() -> None:

@@ -11,13 +11,8 @@ from attrs import define
 from tests.clients.producer.relay import Relay
 from trio_kafka.clients import open_producer
 from trio_kafka.protocol.messages.k57_update_features import FeatureUpdateKey, UpdateFeaturesRequest
-from trio_kafka.testing.processes import (
-    LOOPBACK,
-    BrokerProcess,
-    Command,
-    broker_process,
-    unused_port,
-)
+from trio_kafka.testing.ports import LOOPBACK, unused_port
+from trio_kafka.testing.processes import BrokerProcess, Command, broker_process
 
 TIMEOUT_S = 30.0
 UNSAFE_DOWNGRADE = 3

@@ -3,7 +3,7 @@
 import trio
 from attrs import define, field
 
-from trio_kafka.testing.processes import LOOPBACK
+from trio_kafka.testing.ports import LOOPBACK
 
 
 @define(eq=False)

@@ -20,7 +20,8 @@ from tests.clients.system.verifiable import JAVA, OURS, Group, Member, Program
 from tests.e2e.clients import new_topic
 from tests.installed import APACHE_KAFKA, need_or_skip
 from trio_kafka.config.authorizer import STANDARD
-from trio_kafka.testing.processes import BrokerProcess, broker_process, unused_port
+from trio_kafka.testing.ports import unused_port
+from trio_kafka.testing.processes import BrokerProcess, broker_process
 
 pytestmark = [pytest.mark.long, pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -28,7 +28,8 @@ from trio_kafka.clients.admin.topic_values import NewTopic as AdminTopic
 from trio_kafka.clients.blocking import open_admin
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.header import iterate_headers
-from trio_kafka.testing.processes import LOOPBACK, BrokerProcess, broker_process, unused_port
+from trio_kafka.testing.ports import LOOPBACK, unused_port
+from trio_kafka.testing.processes import BrokerProcess, broker_process
 from trio_kafka_spark.client.cluster import EARLIEST, LATEST, Cluster
 from trio_kafka_spark.client.errors import AuthenticationError, OffsetOutOfRangeError, SourceError
 from trio_kafka_spark.client.fetch import fetch

@@ -20,7 +20,8 @@ from trio_kafka.protocol.messages.k03_metadata import (
     MetadataResponse,
     MetadataResponseTopic,
 )
-from trio_kafka.testing.processes import BrokerProcess, unused_port
+from trio_kafka.testing.ports import unused_port
+from trio_kafka.testing.processes import BrokerProcess
 from trio_kafka_spark.client.cluster import LATEST, Cluster
 from trio_kafka_spark.client.connection import BrokerConnectionError
 from trio_kafka_spark.client.errors import SourceError, UnknownTopicError

@@ -15,7 +15,8 @@ from trio_kafka.protocol.messages.k02_list_offsets import (
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.protocol.messages.k22_init_producer_id import InitProducerIdRequest
-from trio_kafka.testing.processes import BrokerProcess, unused_port
+from trio_kafka.testing.ports import unused_port
+from trio_kafka.testing.processes import BrokerProcess
 from trio_kafka_spark.client.connection import BrokerConnectionError, Connection
 from trio_kafka_spark.client.errors import SourceError
 from trio_kafka_spark.client.settings import ClientSettings

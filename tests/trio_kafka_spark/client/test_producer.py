@@ -17,7 +17,8 @@ from trio_kafka.errors import ErrorCode
 from trio_kafka.model import TopicPartition
 from trio_kafka.protocol.messages.k00_produce import PartitionProduceResponse
 from trio_kafka.records.compression import Codec
-from trio_kafka.testing.processes import BrokerProcess, broker_process, unused_port
+from trio_kafka.testing.ports import unused_port
+from trio_kafka.testing.processes import BrokerProcess, broker_process
 from trio_kafka_spark.client.errors import SourceError
 from trio_kafka_spark.client.producer import Producer
 from trio_kafka_spark.client.settings import ClientSettings

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from trio_kafka.testing.processes import unused_port
+from trio_kafka.testing.ports import unused_port
 from trio_kafka_spark.client.errors import OptionError, SourceError
 from trio_kafka_spark.lake.registry import Registry, RegistrySettings, UnknownSchemaError, split_id
 
