@@ -6,7 +6,7 @@ request that names no topic gets all topics that exist when the page is made. A 
 exist takes no room on a page, but the next page may begin with it. Source: KIP-966.
 
 Needs DESCRIBE on each topic. A named topic without it gets TOPIC_AUTHORIZATION_FAILED, at the end
-of the page and whether it exists or not; a list of all topics leaves it out.
+of the page that reaches it and whether it exists or not; a list of all topics leaves it out.
 """
 
 from collections.abc import Iterator
@@ -86,11 +86,11 @@ class _Page:
 
     def _add(self, name: str) -> None:
         """Add a topic, unless the page is full."""
+        if self._response.next_cursor is not None:
+            return
         if not self._context.is_authorized(Operation.DESCRIBE, topic=name):
             if self._request.topics:
                 self._denied.append(_denied(name))
-            return
-        if self._response.next_cursor is not None:
             return
         if not self._room:
             self._response.next_cursor = Cursor(name, 0)

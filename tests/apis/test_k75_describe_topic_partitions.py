@@ -6,6 +6,7 @@ import attrs
 import pytest
 from trio.testing import MockClock
 
+from tests.apis.authorizers import RuleAuthorizer
 from tests.apis.kit import TWO_LISTENERS, broker, delete_topic, lead_elsewhere, stable
 from trio_kafka.errors import ErrorCode
 from trio_kafka.model import NO_NODE, NodeId
@@ -16,6 +17,7 @@ from trio_kafka.protocol.messages.k75_describe_topic_partitions import (
     DescribeTopicPartitionsResponsePartition,
     TopicRequest,
 )
+from trio_kafka.security.authorizer import ALLOW_ALL
 from trio_kafka.testing.broker import ServedBroker
 
 ALL_MAY = 3576  # what everybody may do with a topic: READ to ALTER_CONFIGS, as bits
@@ -145,6 +147,25 @@ async def test_a_full_page_ends_before_the_next_topic_even_if_that_topic_is_unkn
 
     assert (page(full), next_of(full)) == ([("a", [0, 1])], ("b", 0))
     assert (page(rest), next_of(rest)) == ([("b", []), ("c", [0])], None)
+
+
+async def test_a_topic_that_the_client_may_not_describe_is_on_the_page_that_reaches_it(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await create(served, a=2, b=1, z=1)
+        parts = served.broker.parts
+        parts.authorizer = RuleAuthorizer(lambda _, resource: resource.name not in ("aa", "z"))
+        pages = []
+        cursor = None
+        while not pages or cursor is not None:
+            answer = await ask(served, "a", "aa", "b", "z", limit=1, cursor=cursor)
+            pages.append([(topic.name, topic.error_code) for topic in answer.topics])
+            cursor = next_of(answer)
+        parts.authorizer = ALLOW_ALL
+
+    denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    assert pages == [[("a", 0)], [("a", 0), ("aa", denied)], [("b", 0), ("z", denied)]]
 
 
 async def test_a_cursor_of_a_deleted_topic_continues_with_the_next_topic(

@@ -10,6 +10,7 @@ from trio.testing import MockClock
 from tests.network.echoing import waiting
 from trio_kafka.network.idle_timeout import SEND_S, is_idle
 from trio_kafka.network.reasons import CloseReason, MuteReason
+from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, api
 from trio_kafka.testing.planes import running_plane
 from trio_kafka.testing.sample_apis import ReadRequest, ReadResponse, WaitRequest, WaitResponse
@@ -63,6 +64,28 @@ async def test_the_processor_survives_the_end_of_the_last_connection_at_any_loop
             await trio.testing.wait_all_tasks_blocked()
 
         assert plane.closed(CloseReason.GONE) == 20
+
+
+@pytest.mark.parametrize("parked_s", [0.0, 9.5, 15.0])
+async def test_the_idle_time_of_a_connection_begins_with_its_last_answer(
+    autojump_clock: MockClock, parked_s: float
+) -> None:
+    world = simulated_world()
+    wait = waiting(partial(trio.sleep, parked_s), "done", parked=True)
+    listener = ListenerSettings(processors=1, idle_s=10.0)
+    async with (
+        running_plane(world, [wait], listener=listener) as plane,
+        connected(world, plane.endpoint) as client,
+    ):
+        await client.send(request_frame(WaitRequest(1), 0))
+        await client.receive_answer(WaitResponse, 0)
+        answered = trio.current_time()
+
+        with pytest.raises(EOFError):
+            await client.receive(1)
+        assert 10.0 <= trio.current_time() - answered < 11.0
+        assert plane.closed(CloseReason.IDLE) == 1
+        plane.nursery.cancel_scope.cancel()
 
 
 @api(ReadRequest)

@@ -103,6 +103,7 @@ class AnswerSender:
                 self._table.close(connection, CloseReason.GONE, str(error))
                 return
             if taken == len(data):
+                connection.progress = self._budget.time  # a client counts its idle time from here
                 self._count(requests)
                 if connection.muted & SENDING:
                     self._unmute(connection, SENDING)
