@@ -246,6 +246,16 @@ async def test_last_stable_offset_stays_before_an_open_transaction(autojump_cloc
     assert log.high_watermark == 4
 
 
+async def test_last_stable_offset_is_not_below_the_start_of_the_log(autojump_clock, world):
+    log = new_log(world)
+    append(log, batch(2, producer_id=1, producer_epoch=0, base_sequence=0, transactional=True))
+    append(log, batch())
+
+    log.set_start_offset(1)
+
+    assert (log.start_offset, log.last_stable_offset, log.high_watermark) == (1, 1, 3)
+
+
 def test_long_append_makes_the_directory_slow():
     async def main(universe):
         world = universe.machine("broker")

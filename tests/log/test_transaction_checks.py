@@ -133,25 +133,35 @@ def test_offsets_of_a_transaction_need_a_guard_and_have_the_same_sequence_each_t
     state.note(sent())
     check_verified_offsets(OPEN, state, sent())
 
-    end(state, epoch=1)
+    end(state)
     assert refused(check_verified_offsets, OPEN, state, sent()) is ErrorCode.INVALID_TXN_STATE
 
 
-def test_offsets_of_an_older_epoch_are_fenced():
+@pytest.mark.parametrize("check", [check_verified, check_verified_offsets])
+@pytest.mark.parametrize("was_open", [False, True])
+def test_batch_whose_transaction_was_fenced_since_its_verification_has_an_older_epoch(
+    check, was_open
+):
+    """INVALID_TXN_STATE would be fatal to its client (KAFKA-19690)."""
+    state = ProducerState()
+    if was_open:
+        state.note(sent())
+    guard = begin(state, sent(1))
+    assert (guard is OPEN) == was_open
+
+    end(state, epoch=1)
+
+    assert refused(check, guard, state, sent(1)) is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert refused(check, UNVERIFIED, state, sent(1)) is ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+def test_batch_of_an_older_epoch_is_not_verified():
     state = ProducerState()
     end(state, epoch=1)
-    guard = begin(state, sent())
 
-    assert refused(check_verified_offsets, guard, state, sent()) is ErrorCode.INVALID_PRODUCER_EPOCH
-
-
-def test_older_epoch_is_fenced_with_a_guard_too():
-    state = ProducerState()
-    state.note(sent(epoch=2))
-    end(state, epoch=2)
-    guard = begin(state, sent(epoch=1))
-
-    assert refused(check_verified, guard, state, sent(epoch=1)) is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert refused(begin, state, sent()) is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert not state.verifications
+    begin(state, sent(epoch=1))
 
 
 def test_abandoned_verification_expires_with_the_silent_producers():

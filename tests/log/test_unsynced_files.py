@@ -1,6 +1,8 @@
 import errno
 import re
 
+import pytest
+
 from tests.log.kit import append, batch, content_of, header, new_log
 from trio_kafka.log.append import append_in_thread
 from trio_kafka.log.durability.sync import sync
@@ -12,6 +14,13 @@ def synced(world):
     result = [re.search(r" sync\w* (\S+) \w{8}$", line) for line in world.universe.trace]
     world.universe.trace.clear()
     return [found_name[1] for found_name in result if found_name]
+
+
+async def append_slowly(log) -> None:
+    """Append a batch in a thread."""
+    records = memoryview(bytearray(batch()))
+    async with log.writer.turn("append"):
+        await append_in_thread(log, records, header(records), leader_epoch=0)
 
 
 async def test_sync_writes_old_segments_then_the_active_segment_then_names(autojump_clock, world):
@@ -101,22 +110,26 @@ async def test_topic_id_that_the_first_append_has_written_is_made_durable_by_the
 async def test_append_in_a_thread_writes_the_topic_id_too(autojump_clock, world):
     log = new_log(world)
     log.unsynced.owes(b"content")
-    records = memoryview(bytearray(batch()))
 
-    async with log.writer.turn("append"):
-        await append_in_thread(log, records, header(records), leader_epoch=0)
+    await append_slowly(log)
 
     assert await content_of(log.directory, "partition.metadata") == b"content"
 
 
-async def test_append_succeeds_although_the_topic_id_cannot_be_written_yet(autojump_clock, world):
+@pytest.mark.parametrize("in_thread", [False, True])
+async def test_append_succeeds_although_the_topic_id_cannot_be_written_yet(
+    autojump_clock, world, in_thread: bool
+):
     log = new_log(world)
     log.unsynced.owes(b"content")
     world.universe.fault = lambda machine, call, target: (
         OSError(errno.EMFILE, "no descriptor") if "partition.metadata" in target else None
     )
 
-    append(log, batch())
+    if in_thread:
+        await append_slowly(log)
+    else:
+        append(log, batch())
     world.universe.fault = lambda machine, call, target: None
     await sync(log)
 

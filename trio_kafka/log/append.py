@@ -15,7 +15,6 @@ Source: max.message.bytes, segment.bytes; KIP-98.
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -268,8 +267,7 @@ def take_over(
         if header.leader_epoch != epochs.latest:
             epochs.assign(header.leader_epoch, header.base_offset)
             if log.unsynced.is_nameless:  # before the first answer; later syncs write it
-                with suppress(OSError):  # the sync reports it, or waits for a descriptor
-                    run_now(log.unsynced.write_name())
+                run_now(log.unsynced.write_name())
         if header.producer_id >= 0:
             aborted = note_batch(log.producers, header, records, position=position)
             if aborted is not None:

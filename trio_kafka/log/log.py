@@ -146,8 +146,14 @@ class Log:
 
     @property
     def last_stable_offset(self) -> int:
-        """Offset below which no transaction is open."""
-        return self.producers.last_stable_offset(self._high_watermark)
+        """Offset below which no transaction is open, or the start of the log if that is higher.
+
+        Records at the beginning of an open transaction may be deleted, by DeleteRecords and by
+        retention. A reader that is sent below the start would be out of range at once, again and
+        again. Source: Kafka's UnifiedLog.maybeIncrementFirstUnstableOffset.
+        """
+        stable, start = self.producers.last_stable_offset(self._high_watermark), self.start_offset
+        return stable if stable > start else start  # noqa: FURB136 - `max` is a call in every Fetch
 
     @property
     def leader_epoch(self) -> int:

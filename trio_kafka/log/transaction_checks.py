@@ -23,8 +23,9 @@ def begin_verification(
 ) -> Guard:
     """Return the guard of a transactional batch; OPEN if its transaction is open here.
 
-    bumps_epoch: see `Verification`.
+    bumps_epoch: see `Verification`. Raises KafkaError(INVALID_PRODUCER_EPOCH).
     """
+    _check_epoch(producers, batch)
     if producers.has_open_transaction(batch.producer_id, batch.producer_epoch):
         return OPEN
     return producers.verifications.begin(batch, now_ms, bumps_epoch=bumps_epoch)
@@ -35,7 +36,8 @@ def check_verified(
 ) -> ProducedBatch | None:
     """Check a transactional batch that the coordinator has admitted, see `ProducerState.check`.
 
-    Raises KafkaError(INVALID_TXN_STATE) if its transaction has ended since the verification began.
+    Raises KafkaError: as `ProducerState.check`; INVALID_TXN_STATE if its transaction has ended
+    since the verification began, without a newer epoch.
     """
     repeated = producers.repeated_by(header)
     if repeated is not None:
@@ -60,10 +62,6 @@ def check_verified_offsets(guard: Guard, producers: ProducerState, header: Batch
     checked. Raises KafkaError: INVALID_TXN_STATE, INVALID_PRODUCER_EPOCH.
     """
     _verification(guard, producers, header)
-    producer = producers.get(header.producer_id)
-    if producer is not None and header.producer_epoch < producer.epoch:
-        message = f"epoch {header.producer_epoch} of a producer whose latest is {producer.epoch}"
-        raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH, message)
 
 
 def _verification(
@@ -71,8 +69,9 @@ def _verification(
 ) -> Verification | None:
     """Return the verification of a batch; None: its transaction is open, or it needs none.
 
-    Raises KafkaError(INVALID_TXN_STATE).
+    Raises KafkaError: INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE.
     """
+    _check_epoch(producers, header)
     producer_id = header.producer_id
     if guard is UNVERIFIED:
         return None
@@ -83,6 +82,22 @@ def _verification(
         message = f"a batch of producer {producer_id} outside of an open transaction"
         raise KafkaError(ErrorCode.INVALID_TXN_STATE, message)
     return verification
+
+
+def _check_epoch(producers: ProducerState, batch: Producing) -> None:
+    """Raise KafkaError(INVALID_PRODUCER_EPOCH) for an older epoch than the latest of the producer.
+
+    Before a guard is compared: the marker that has raised the epoch has ended the verification
+    too, and INVALID_TXN_STATE is fatal to clients. After this error they may abort.
+    Source: KAFKA-19690.
+    """
+    producer = producers.get(batch.producer_id)
+    if producer is not None and batch.producer_epoch < producer.epoch:
+        raise KafkaError(
+            ErrorCode.INVALID_PRODUCER_EPOCH,
+            f"epoch {batch.producer_epoch} of producer {batch.producer_id}, "
+            f"its latest is {producer.epoch}",
+        )
 
 
 def check_marker(

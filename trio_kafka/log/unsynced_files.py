@@ -4,6 +4,7 @@ They are kept until a sync has succeeded, so that two syncs at a time cannot eac
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 from attrs import field
@@ -64,16 +65,19 @@ class UnsyncedFiles:
         return bool(self._unwritten)
 
     def write_name(self) -> FileWork[None]:
-        """Write `partition.metadata`, to be made durable by the next sync. OSError.
+        """Write `partition.metadata`, to be made durable by the next sync.
 
         The first records come before that sync. Kafka, started here after a kill of this process,
         would set a directory without the file aside, with its records. Source: Kafka writes the
         file before the first append (UnifiedLog.maybeFlushMetadataFile).
+        An error does not fail the append, whose records are in the file of the log already: the
+        next sync writes the name again, and reports the error or waits for a descriptor.
         """
         content, self._unwritten = self._unwritten, b""
-        file: File = yield CreateFile(self._directory, _TEMPORARY, content, replace=True)
-        file.close()
-        self._directory.rename(_TEMPORARY, PARTITION_METADATA)
+        with suppress(OSError):
+            file: File = yield CreateFile(self._directory, _TEMPORARY, content, replace=True)
+            file.close()
+            self._directory.rename(_TEMPORARY, PARTITION_METADATA)
 
     @property
     def owed(self) -> bytes:

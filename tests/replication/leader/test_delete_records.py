@@ -54,6 +54,18 @@ async def test_deletion_of_records_is_refused_for_a_compacted_topic(world) -> No
     assert caught.value.code is ErrorCode.POLICY_VIOLATION
 
 
+@pytest.mark.parametrize("policy", [set(), {"delete"}, {"compact", "delete"}])
+async def test_records_of_a_topic_that_is_not_only_compacted_are_deleted(
+    world, policy: set[str]
+) -> None:
+    partition, _ = new_partition(world, 1, cleanup_policy=frozenset(policy))
+    append(partition, batch(5), acks=1)
+
+    assert delete_records(partition, 3) == 3
+
+    assert partition.log.start_offset == 3
+
+
 async def test_deletion_of_records_is_refused_for_an_internal_topic(world) -> None:
     partition, _ = new_partition(world, 1, at=TopicPartition("__consumer_offsets", 0))
 

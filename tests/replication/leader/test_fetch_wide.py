@@ -77,6 +77,55 @@ async def test_later_fetch_of_the_session_ends_the_read_and_releases_its_bytes(w
     assert not file._leases
 
 
+async def test_session_that_is_closed_between_two_steps_stays_closed(world) -> None:
+    broker_ = Broker(world, 60)
+    for number in range(60):
+        broker_.produce(number)
+    first, last = (broker_.partitions["t", number] for number in (0, 59))
+    steps = broker_.fetch(full=True).look()
+    next(steps)
+    broker_.session.close()
+
+    answer = end_of(steps)
+
+    assert answer.error.code is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert (answer.session_id, answer.parts) == (0, [])
+    assert not first.log.segments.active.file._leases
+    assert not broker_.watched
+    assert last.topic_metrics.fetches == 0
+    broker_.produce(17)  # marks nothing
+    assert not broker_.session.dirty
+
+
+async def test_partition_that_a_later_fetch_forgets_between_two_steps_stays_forgotten(
+    world,
+) -> None:
+    broker_ = Broker(world, 60)
+    steps = broker_.fetch(full=True).look()
+    next(steps)
+    broker_.session.update({}, [("t", number) for number in range(30, 60)])
+    broker_.session.epoch += 1  # as the poll that forgets them does
+
+    assert end_of(steps).error.code is ErrorCode.INVALID_FETCH_SESSION_EPOCH
+
+    broker_.produce(50)
+    size = broker_.produce(20)
+    assert sizes(whole(broker_.fetch().look()))[20] == size
+    assert len(broker_.session.partitions) == 30
+    assert set(broker_.watched) == {broker_.partitions["t", number] for number in range(30)}
+
+
+async def test_waiting_fetch_of_a_closed_session_gets_an_error_at_its_deadline(world) -> None:
+    broker_ = Broker(world, 2)
+    fetch = broker_.fetch()
+    assert whole(fetch.look()) is None
+    broker_.session.close()
+
+    answer = try_complete(fetch, True)
+
+    assert answer.error.code is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+
+
 async def test_abandoned_read_releases_its_bytes(world) -> None:
     broker_ = Broker(world, 40)
     broker_.produce(0)

@@ -291,6 +291,41 @@ async def test_append_to_a_full_queue_is_refused_until_the_queue_has_room(
     assert slow.append().result is None
 
 
+async def test_first_append_to_a_partition_is_refused_too_while_all_queues_are_full(
+    world, nursery, autojump_clock, monkeypatch
+) -> None:
+    monkeypatch.setattr(queued_appends, "MOST_BYTES", 200)
+    slow = Slow(world)
+    other, _ = kit.new_partition(world, at=TopicPartition("t", 1))
+    other.log.latency = slow.log.latency
+    other.join_queue = slow.appends.join
+    await nursery.start(slow.appends.run)
+    slow.append(size=150)
+
+    with pytest.raises(KafkaError) as caught:
+        append(other, batch(), acks=1)
+
+    assert caught.value.code is ErrorCode.REQUEST_TIMED_OUT
+    assert (slow.figures()["queues"], slow.figures()["refused"]) == (1, 1)
+    await slow.appends.wait_empty()
+    assert isinstance(append(other, batch(), acks=1), Queued)
+    await slow.appends.wait_empty()
+    assert other.log.end_offset == 1
+
+
+async def test_append_larger_than_all_queues_may_be_is_queued_alone(
+    world, nursery, autojump_clock, monkeypatch
+) -> None:
+    monkeypatch.setattr(queued_appends, "MOST_BYTES", 200)
+    slow = Slow(world)
+    await nursery.start(slow.appends.run)
+
+    large = slow.append(size=1000)
+    await slow.appends.wait_empty()
+
+    assert large.result.first_offset == 0
+
+
 async def test_tree_shows_the_queues_and_their_figures(world, nursery, autojump_clock) -> None:
     slow = Slow(world)
     await nursery.start(slow.appends.run)

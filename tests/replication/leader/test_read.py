@@ -9,6 +9,8 @@ from trio_kafka.log.rolling import roll, skip_in_thread
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.control import Marker
 from trio_kafka.replication.leader.append import append, append_own
+from trio_kafka.replication.leader.delete_records import HIGH_WATERMARK, delete_records
+from trio_kafka.replication.leader.offsets import LATEST, special_offset
 from trio_kafka.replication.leader.read import (
     EpochEnd,
     Isolation,
@@ -155,6 +157,25 @@ async def test_read_committed_stops_before_an_open_transaction(world) -> None:
 
     assert (result.high_watermark, result.last_stable_offset) == (4, 2)
     assert content(result) == size
+
+
+async def test_read_committed_waits_at_the_start_above_the_beginning_of_an_open_transaction(
+    world,
+) -> None:
+    """Without it a consumer with auto.offset.reset=latest would be out of range for ever."""
+    partition, _ = new_partition(world, 1)
+    sent = {"producer_id": 7, "producer_epoch": 0, "transactional": True}
+    append_own(partition, batch(2, base_sequence=0, **sent), acks=1)
+    append(partition, batch(3), acks=1)
+    delete_records(partition, HIGH_WATERMARK)
+    committed = Isolation.READ_COMMITTED
+
+    latest = special_offset(partition, LATEST, committed)
+
+    assert latest.offset == 5
+    result = look(partition, want(latest.offset), isolation=committed)
+    assert (result.is_idle, result.start_offset, result.last_stable_offset) == (True, 5, 5)
+    assert look(partition, want(5)).last_stable_offset == 5
 
 
 def abort_transaction(partition: Partition, sequence: int = 0) -> None:

@@ -167,6 +167,25 @@ def test_a_closed_session_watches_nothing() -> None:
 
     session.close()
 
+    assert session.closed
     assert watches.attached == []
     assert not session.partitions
+    assert not session.dirty
+
+
+def test_partition_of_a_closed_session_or_a_forgotten_one_is_not_watched_again() -> None:
+    session, watches = new_session(FIRST, SECOND)
+    forgotten, other = session.partitions.values()
+    session.update({FIRST: want(0)}, [FIRST])
+    session.update({FIRST: want(0)}, [])
+
+    session.watch(forgotten, "a")
+    assert watches.attached == [f"watched {SECOND}"]
+    session.watch(session.partitions[FIRST], "a")
+    assert watches.attached == [f"watched {SECOND}", "a"]
+    session.close()
+    session.watch(other, "b")
+
+    assert watches.attached == []
+    session.marked("b")
     assert not session.dirty

@@ -4,7 +4,7 @@ from tests.replication.kit import batch, new_partition
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import TopicPartition
 from trio_kafka.pending import Work, flattened
-from trio_kafka.replication.leader.append import append, append_own
+from trio_kafka.replication.leader.append import append, append_own, start_offset_after
 from trio_kafka.replication.leader.transaction_gate import (
     Admissions,
     TransactionAsk,
@@ -107,6 +107,26 @@ async def test_partition_that_is_not_admitted_has_no_guard_but_an_error(world) -
 
     assert caught.value.code is ErrorCode.INVALID_PRODUCER_EPOCH
     assert of_request.guard(TopicPartition("u", 0)) is None
+
+
+async def test_batch_of_an_older_epoch_is_rejected_alone_and_without_a_question(world) -> None:
+    partitions = [new_partition(world, at=TopicPartition(topic, 0))[0] for topic in "tu"]
+    fencing, other = partitions
+    append_own(fencing, batch(**{**SENT, "producer_epoch": 1}), acks=1)
+    gate = Gate()
+    of_request = admission(gate)
+    for partition in partitions:
+        of_request.begin(partition, batch(**SENT))
+
+    assert of_request.ask() is None
+
+    assert [ask.partitions for ask in gate.questions] == [(other.at,)]
+    append(other, batch(**SENT), acks=1, guard=of_request.guard(other.at))
+    for guard in of_request.guard, of_request.offsets_guard:
+        with pytest.raises(KafkaError) as caught:
+            guard(fencing.at)
+        assert caught.value.code is ErrorCode.INVALID_PRODUCER_EPOCH
+        assert start_offset_after(fencing, caught.value) == -1
 
 
 async def test_batch_that_waited_for_the_markers_before_it_is_verified_anew(world) -> None:

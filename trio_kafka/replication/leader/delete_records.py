@@ -26,16 +26,17 @@ def delete_records(partition: Partition, offset: int) -> int:
 
     An offset below the start changes nothing.
     Raises KafkaError: INVALID_TOPIC_EXCEPTION for an internal topic; as `Partition.local_log`;
-    POLICY_VIOLATION if `cleanup.policy` has no delete; OFFSET_OUT_OF_RANGE.
+    POLICY_VIOLATION if `cleanup.policy` is compact alone; OFFSET_OUT_OF_RANGE. With no policy at
+    all, records leave in no other way. Source: Kafka's Partition.deleteRecordsOnLeader.
     """
     if is_internal(partition.at.topic):
         reason = f"records of internal topic {partition.at.topic} cannot be deleted"
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
     log = partition.local_log()
-    if not log.config.deletes:
+    if log.config.compacts and not log.config.deletes:
         raise KafkaError(
             ErrorCode.POLICY_VIOLATION,
-            f"cleanup.policy of {partition.at} has no delete, want one that has",
+            f"cleanup.policy of {partition.at} is compact, want compact,delete, delete or none",
         )
     until = log.high_watermark if offset == HIGH_WATERMARK else offset
     if until < 0:

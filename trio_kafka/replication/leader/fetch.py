@@ -10,8 +10,8 @@ A mark of a partition adds it to the session's `fresh`. `is_due` counts the byte
 without reading them, and says whether `complete` may read once more and answer; at the deadline it
 answers whatever there is. A partition that is not in memory is left to `cold_reads`, once, which
 fills `ready` and marks the fetch. The session notes what was sent: what gave bytes comes last next
-time, what gave nothing is clean until its next mark. A newer poll of the session makes the older
-one answer at once, with an error.
+time, what gave nothing is clean until its next mark. A newer poll of the session, or the end of the
+session, makes a fetch in flight stop reading and answer with an error.
 Source: KIP-74 (limits and order), KIP-227 (sessions), KIP-320.
 """
 
@@ -51,6 +51,7 @@ HEAD_SIZE: Final = 20
 TOPIC_SIZE: Final = 18
 PARTITION_SIZE: Final = 40
 _DUPLICATE: Final = "another poll of this session came in between"
+_CLOSED: Final = "the session was closed during this fetch, begin a new one"
 
 
 @define  # neither frozen nor keyword-only, either of which triples the time to make one
@@ -218,7 +219,7 @@ class Fetch:
 
     @property
     def _is_overtaken(self) -> bool:
-        """True if the session has had another poll since this one began."""
+        """True if the session has had another poll since this one began, or is closed."""
         return self.session.epoch != self._epoch
 
     @property
@@ -274,6 +275,8 @@ class Fetch:
             for number, member in enumerate(tuple(self.session.dirty), start=1):
                 if not number % _STEP:
                     yield
+                    if self._is_overtaken:  # partitions may be forgotten, and the answer is decided
+                        break
                 # `ready` owns its reads until they are among `reads`.
                 part = self._read(member, room, ready.get(member), at_least_one=not size)
                 reads.append((member, part))
@@ -356,6 +359,9 @@ class Fetch:
         session = self.session
         if session.id and self._is_overtaken:
             _release(reads)
+            if session.closed:
+                error = KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, _CLOSED)
+                return FetchAnswer(session_id=NO_SESSION, error=error)
             error = KafkaError(ErrorCode.INVALID_FETCH_SESSION_EPOCH, _DUPLICATE)
             return FetchAnswer(session_id=session.id, error=error)
         admit = self.limits.admit

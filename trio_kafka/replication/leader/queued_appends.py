@@ -2,7 +2,8 @@
 
 A queue begins with an append to a slow directory or a busy log, or with a large batch for
 `record_validation`. Until it is empty every append to its partition joins it, even if the directory
-is fast again, so that the order stays. The bytes of all queues are bounded. An append without room
+is fast again, so that the order stays. The bytes of all queues are bounded; an append of any size
+joins while nothing is queued, so that a large batch can be appended at all. An append without room
 is rejected with REQUEST_TIMED_OUT, which clients retry without looking for another leader.
 """
 
@@ -83,22 +84,31 @@ class QueuedAppends:
             ):
                 log.latency.calm_down()
                 return None
+            self._check_room(partition, item.size)  # no queue begins for a rejected append
             writing = self._begin(self._nursery, partition, log.latency)
+        else:
+            self._check_room(partition, item.size, writing.queue)
         queue = writing.queue
-        self._check_room(partition, queue, item.size)
         item.batch = self._copied(item.batch, in_pieces)
-        self._check_room(partition, queue, item.size)  # others may have joined
+        self._check_room(partition, item.size, queue)  # others may have joined
         queue.push(item)
         self._bytes += item.size
         self._most_bytes = max(self._most_bytes, self._bytes)
         return item
 
-    def _check_room(self, partition: Partition, queue: AppendQueue, size: int) -> None:
-        if not queue.has_room(size) or (len(queue) and self._bytes + size > MOST_BYTES):
+    def _check_room(
+        self, partition: Partition, size: int, queue: AppendQueue | None = None
+    ) -> None:
+        """queue: of the partition; None: it has none yet."""
+        has_room = not self._bytes or self._bytes + size <= MOST_BYTES
+        if has_room and queue is not None:
+            has_room = queue.has_room(size)
+        if not has_room:
             self._refused += 1
             raise KafkaError(
                 ErrorCode.REQUEST_TIMED_OUT,
-                f"{partition.at}: the disk is slow and {len(queue)} appends are queued, retry",
+                f"{partition.at}: the disk is slow, {0 if queue is None else len(queue)} appends "
+                f"are queued, and {self._bytes} bytes for all partitions, retry",
             )
 
     async def run(

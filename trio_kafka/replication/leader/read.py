@@ -204,9 +204,7 @@ def _leased(log: Log, result: tuple[PartitionRead, FileSlice | None]) -> Partiti
 
 def around(log: Log) -> PartitionRead:
     """Return an answer without bytes, with the offsets of this moment."""
-    committed = log.high_watermark
-    stable = log.producers.last_stable_offset(committed)
-    return PartitionRead(None, committed, stable, log.start_offset)
+    return PartitionRead(None, log.high_watermark, log.last_stable_offset, log.start_offset)
 
 
 def _diverges(

@@ -22,6 +22,7 @@ from trio_kafka.scheduling.chunked_work import Steps, in_slices
 NO_SESSION: Final = 0
 FIRST_EPOCH: Final = 0  # requests a new session
 FINAL_EPOCH: Final = -1  # requests no session
+_CLOSED: Final = -2  # epoch of no request
 _TAKEN: Final = 200  # partitions in a step: 0.1 ms
 _EPOCHS: Final = (1 << 31) - 1
 
@@ -93,6 +94,11 @@ class Session:
     rest: Mapping[FetchKey, PartitionFetch] = _NONE  # of the first poll: see `take_rest`
     by_watched: dict[Hashable, SessionPartition] = field(factory=dict)
 
+    @property
+    def closed(self) -> bool:
+        """True after `close`. The epoch says so: a fetch in flight sees it as any newer poll."""
+        return self.epoch == _CLOSED
+
     def marked(self, key: Hashable) -> None:
         """Note a change of a watched partition, and wake the parked poll."""
         partition = self.by_watched.get(key)
@@ -103,8 +109,14 @@ class Session:
                 self.waiting.marked(key)
 
     def watch(self, partition: SessionPartition, key: Hashable | None) -> None:
-        """Watch `key` for a partition; None: nothing."""
+        """Watch `key` for a partition; None: nothing.
+
+        A partition that was forgotten, or whose session is closed, is not watched again: nothing
+        would end that.
+        """
         if partition.watched is key:
+            return
+        if key is not None and self.partitions.get(partition.key) is not partition:
             return
         if partition.watched is not None:
             self.by_watched.pop(partition.watched, None)
@@ -162,7 +174,8 @@ class Session:
         return named
 
     def close(self) -> None:
-        """Stop watching."""
+        """Stop watching, for good. A fetch in flight ends with an error."""
+        self.epoch = _CLOSED
         for partition in self.partitions.values():
             self.watch(partition, None)
         self.partitions.clear()

@@ -22,7 +22,7 @@ from trio_kafka.replication.partition import Partition
 
 
 class NotAdmittedError(KafkaError):
-    """The transaction coordinator has not admitted a batch, so the log was not asked."""
+    """A batch of a transaction is rejected before its append is tried."""
 
 
 @frozen(kw_only=True)
@@ -132,6 +132,7 @@ class Admission:
     _batches: dict[TopicPartition, tuple[Partition, Producing]] = field(factory=dict, init=False)
     _guards: dict[TopicPartition, Guard] = field(factory=dict, init=False)
     _errors: Mapping[TopicPartition, ErrorCode] = field(factory=dict, init=False)
+    _fenced: dict[TopicPartition, NotAdmittedError] = field(factory=dict, init=False)
     _producer: tuple[int, int] | None = field(default=None, init=False)
 
     def begin(self, partition: Partition | None, records: memoryview | None) -> None:
@@ -162,15 +163,23 @@ class Admission:
         self._draw(partition, header)
 
     def _draw(self, partition: Partition, header: Producing) -> None:
-        """Draw the guard of a partition, none if it is led elsewhere by now."""
+        """Draw the guard of a partition, none if it is led elsewhere by now.
+
+        The log fences a batch of an older epoch, so the coordinator is not asked about it. Other
+        batches of the request go on.
+        """
         self._guards.pop(partition.at, None)
+        self._fenced.pop(partition.at, None)
         log = partition.leading
         if not self.verifies:
             self._guards[partition.at] = UNVERIFIED
         elif log is not None:
-            self._guards[partition.at] = begin_verification(
-                log.producers, header, log.now_ms(), bumps_epoch=self.adds
-            )
+            try:
+                self._guards[partition.at] = begin_verification(
+                    log.producers, header, log.now_ms(), bumps_epoch=self.adds
+                )
+            except KafkaError as error:
+                self._fenced[partition.at] = NotAdmittedError(error.code, error.message)
 
     def ask(self) -> Eventual[None]:
         """Ask the coordinator about all partitions whose transaction is not open here."""
@@ -222,8 +231,10 @@ class Admission:
     def guard(self, at: TopicPartition) -> Guard | None:
         """Return the guard of a partition; None: it has no transactional batch.
 
-        Raises KafkaError, see `produce_error`, if the coordinator has not admitted it.
+        Raises KafkaError: see `produce_error`, if the coordinator has not admitted it;
+        INVALID_PRODUCER_EPOCH.
         """
+        self._check_fence(at)
         code = self._errors.get(at)
         if code:
             raise produce_error(
@@ -231,11 +242,18 @@ class Admission:
             )
         return self._guards.get(at)
 
+    def _check_fence(self, at: TopicPartition) -> None:
+        error = self._fenced.get(at)
+        if error is not None:
+            raise error
+
     def offsets_guard(self, at: TopicPartition) -> Guard:
         """Return the guard of offsets, in their partition of `__consumer_offsets`.
 
-        Raises KafkaError: see `offsets_error`; NOT_COORDINATOR if another broker leads it.
+        Raises KafkaError: see `offsets_error`; INVALID_PRODUCER_EPOCH; NOT_COORDINATOR if another
+        broker leads it.
         """
+        self._check_fence(at)
         code = self._errors.get(at)
         if code:
             raise offsets_error(code, knows_generic_errors=self.knows_generic_errors)
