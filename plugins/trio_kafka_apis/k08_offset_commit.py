@@ -3,19 +3,20 @@
 Waits, parked, until the records are committed. A group without members accepts a commit from any
 client, and is created if it does not exist; a member must be of the current generation or epoch.
 From version 10 on topics are named by id. A partition that does not exist gets an error of its own,
-and the others are stored. Source: KIP-98, KIP-345, KIP-848, KIP-516.
+and the others are stored. An error of the group is that of all other partitions. Source: KIP-98,
+KIP-345, KIP-848, KIP-516.
 
 Needs READ on the group, without which the whole request fails, and READ on each topic.
 """
 
 from functools import lru_cache, partial
-from itertools import chain
 from operator import attrgetter
 from typing import Final
 
 from trio_kafka.attributes import define
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
 from trio_kafka.coordinators.groups.offset_values import Commit
+from trio_kafka.errors import KafkaError
 from trio_kafka.pending import Eventual, then
 from trio_kafka.protocol.compiler import to_bytes
 from trio_kafka.protocol.messages.k08_offset_commit import (
@@ -26,7 +27,7 @@ from trio_kafka.protocol.messages.k08_offset_commit import (
 )
 from trio_kafka.requests.api import MANY_PARTITIONS, api
 from trio_kafka.requests.context import Context
-from trio_kafka.requests.offsets_to_commit import OffsetsToCommit
+from trio_kafka.requests.offsets_to_commit import OffsetsToCommit, final_codes
 from trio_kafka.requests.replies import Encoded
 from trio_kafka.requests.rows import rows
 from trio_kafka.security.operations import Operation
@@ -81,24 +82,23 @@ class _Commit(OffsetsToCommit):
 
 
 def _respond(
-    request: OffsetCommitRequest, version: int, codes: list[list[int]], of_group: list[int]
+    request: OffsetCommitRequest,
+    version: int,
+    codes: list[list[int]],
+    of_group: list[int] | KafkaError,
 ) -> Eventual[Encoded | OffsetCommitResponse]:
-    """Return the response. codes: for each topic. of_group: in the order of the zeros among
-    them.
-    """
+    """Return the response. codes, of_group: as in `final_codes`."""
     topics = request.topics
-    if len(topics) == 1 and not any(of_group):
+    if type(of_group) is list and len(topics) == 1 and not any(of_group):
         topic = topics[0]
         numbers = tuple(map(_number, topic.partitions))
         if len(of_group) == len(numbers) <= FEW:
             return _all_well(version, topic.name, topic.topic_id, numbers)
-    in_order, told_by_group = chain.from_iterable(codes), iter(of_group)
+    in_order = final_codes(codes, of_group)
     return rows(
         topics,
         _partitions,
-        lambda _, row: OffsetCommitResponsePartition(
-            row.partition_index, next(in_order) or next(told_by_group)
-        ),
+        lambda _, row: OffsetCommitResponsePartition(row.partition_index, next(in_order)),
         lambda answered: OffsetCommitResponse(topics=answered),
         group=lambda topic, answers: OffsetCommitResponseTopic(topic.name, topic.topic_id, answers),
     )

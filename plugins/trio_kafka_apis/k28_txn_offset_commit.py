@@ -12,7 +12,6 @@ and READ on each topic.
 """
 
 from functools import partial
-from itertools import repeat
 from operator import attrgetter
 from typing import Final
 
@@ -35,7 +34,7 @@ from trio_kafka.replication.leader.transaction_gate import Admission, Admissions
 from trio_kafka.replication.table import Replicas
 from trio_kafka.requests.api import MANY_PARTITIONS, api
 from trio_kafka.requests.context import Context
-from trio_kafka.requests.offsets_to_commit import OffsetsToCommit
+from trio_kafka.requests.offsets_to_commit import OffsetsToCommit, final_codes
 from trio_kafka.requests.rows import rows
 from trio_kafka.security.operations import Operation
 
@@ -121,18 +120,15 @@ class _Commit(OffsetsToCommit):
     def _respond(
         self, codes: list[list[int]], of_group: list[int] | KafkaError
     ) -> Eventual[TxnOffsetCommitResponse]:
-        """Return the response. of_group: in the order of the zeros among the codes, or one error
-        for all of them.
-        """
+        """Return the response. codes, of_group: as in `final_codes`."""
         topics = self.request.topics
-        in_order = (code for of_topic in codes for code in of_topic)
-        stored = repeat(int(of_group.code)) if isinstance(of_group, KafkaError) else iter(of_group)
+        in_order = final_codes(codes, of_group)
         version = self.context.version
         return rows(
             topics,
             _partitions,
             lambda _, row: TxnOffsetCommitResponsePartition(
-                row.partition_index, _in_version(next(in_order) or next(stored), version)
+                row.partition_index, _in_version(next(in_order), version)
             ),
             lambda answered: TxnOffsetCommitResponse(topics=answered),
             group=lambda topic, answers: TxnOffsetCommitResponseTopic(

@@ -11,6 +11,9 @@ whose heartbeat caused the search.
 
 from functools import partial
 
+from attrs import field
+
+from trio_kafka.attributes import define
 from trio_kafka.coordinators.groups.consumer.values import Heartbeat as GroupHeartbeat
 from trio_kafka.coordinators.groups.consumer.values import HeartbeatAnswer, OwnedTopic
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
@@ -24,6 +27,7 @@ from trio_kafka.protocol.structs.cluster import TopicPartitions
 from trio_kafka.protocol.structs.groups import Assignment
 from trio_kafka.requests.api import api
 from trio_kafka.requests.context import Context
+from trio_kafka.requests.rows import for_each
 from trio_kafka.security.operations import Operation
 
 
@@ -32,8 +36,35 @@ def consumer_group_heartbeat(
     request: ConsumerGroupHeartbeatRequest, context: Context
 ) -> Eventual[ConsumerGroupHeartbeatResponse]:
     context.authorize(Operation.READ, group=request.group_id)
+    names = request.subscribed_topic_names
+    if not names:
+        return _heartbeat(request, context, names)
+    topics = _SubscribedTopics(context)
+    return for_each(names, topics.add, lambda: _heartbeat(request, context, list(topics.names)))
+
+
+@define(eq=False)
+class _SubscribedTopics:
+    """Topics of a subscription, each once: a mebibyte names one topic 250,000 times."""
+
+    context: Context
+    names: dict[str, None] = field(factory=dict, init=False)
+
+    def add(self, name: str) -> None:
+        """Add a topic. Raises KafkaError, which names no topic, if the client may not describe
+        it.
+        """
+        if name in self.names:
+            return
+        if not _may_describe(self.context, name):
+            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        self.names[name] = None
+
+
+def _heartbeat(
+    request: ConsumerGroupHeartbeatRequest, context: Context, topics: list[str] | None
+) -> Eventual[ConsumerGroupHeartbeatResponse]:
     owned = request.topic_partitions
-    _authorize_topics(request.subscribed_topic_names, context)
     owned_topics = None
     if owned is not None:
         owned_topics = [OwnedTopic(topic.topic_id, topic.partitions) for topic in owned]
@@ -46,7 +77,7 @@ def consumer_group_heartbeat(
         instance_id=request.instance_id,
         rack_id=request.rack_id,
         rebalance_timeout_ms=request.rebalance_timeout_ms,
-        topics=request.subscribed_topic_names,
+        topics=topics,
         regex=request.subscribed_topic_regex,
         assignor=request.server_assignor,
         owned=owned_topics,
@@ -58,13 +89,6 @@ def consumer_group_heartbeat(
 
 def _may_describe(context: Context, topic: str) -> bool:
     return context.is_authorized(Operation.DESCRIBE, topic=topic)
-
-
-def _authorize_topics(names: list[str] | None, context: Context) -> None:
-    """Raise KafkaError unless the client may describe all topics, without naming any."""
-    for name in names or ():
-        if not context.is_authorized(Operation.DESCRIBE, topic=name):
-            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
 
 def _answer(answer: HeartbeatAnswer) -> ConsumerGroupHeartbeatResponse:

@@ -86,6 +86,25 @@ async def test_invalid_partitions_are_refused_and_the_other_offsets_are_stored(
         assert stored(served, "g", "t", 1) is None
 
 
+async def test_an_error_of_the_group_leaves_the_errors_of_single_partitions(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t", 1)
+        await served.serve_groups("g")
+        topics = [commits(part(0), topic="none"), commits(part(0), part(7))]
+        request = OffsetCommitRequest("g", 5, "member", topics=topics)
+
+        answer = await served.ask(request, 8)
+
+        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        assert codes(answer) == [
+            [(0, unknown)],
+            [(0, ErrorCode.ILLEGAL_GENERATION), (7, unknown)],
+        ]
+        assert stored(served, "g", "t", 0) is None
+
+
 @pytest.mark.parametrize("count", [1, 16, 17, 250])
 async def test_many_partitions_are_answered_in_the_order_of_the_request(
     autojump_clock: MockClock, count: int

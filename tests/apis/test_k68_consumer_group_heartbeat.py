@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from trio.testing import MockClock
 
+from tests.apis.authorizers import RuleAuthorizer
 from tests.apis.configs import SET, alter
 from tests.apis.kit import broker, stable
 from trio_kafka.errors import ErrorCode
@@ -15,6 +16,9 @@ from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
 )
 from trio_kafka.protocol.structs.cluster import TopicPartitions
+from trio_kafka.security.authorizer import ALLOW_ALL
+from trio_kafka.security.operations import Operation
+from trio_kafka.security.resources import Resource, ResourceType
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world
 
@@ -261,3 +265,28 @@ async def test_a_group_and_its_assignment_survive_a_restart(autojump_clock: Mock
         assert (again.error_code, again.member_epoch) == (0, 2)
         assert again.assignment is not None  # it says all, so it is told all
         assert [topic.partitions for topic in again.assignment.topic_partitions] == [[0, 1]]
+
+
+async def test_permission_on_a_topic_is_checked_once_however_often_the_request_names_it(
+    autojump_clock: MockClock,
+) -> None:
+    topics: list[str] = []
+
+    def rule(operation: Operation, resource: Resource) -> bool:
+        if resource.type is ResourceType.TOPIC:
+            topics.append(resource.name)
+        return resource.name != "secret"
+
+    async with broker() as served:
+        await served.create_topic("a", 1)
+        await served.serve_groups(GROUP)
+        served.broker.parts.authorizer = RuleAuthorizer(rule)
+
+        joined = await beat(served, joining(1, subscribed_topic_names=["a", "b"] * 1000))
+        names = ["a"] * 1000 + ["secret"] + ["b"] * 1000
+        refused = await beat(served, joining(1, subscribed_topic_names=names))
+
+        served.broker.parts.authorizer = ALLOW_ALL
+    assert (joined.error_code, joined.member_epoch) == (0, 2)
+    assert refused.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    assert topics == ["a", "b", "a", "secret"]

@@ -23,11 +23,13 @@ from trio_kafka.protocol.messages.k32_describe_configs import (
     DescribeConfigsResource,
 )
 from trio_kafka.protocol.messages.k42_delete_groups import DeleteGroupsRequest
+from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from trio_kafka.protocol.messages.k69_consumer_group_describe import ConsumerGroupDescribeRequest
 from trio_kafka.testing.scripted_client import newest, request_frame
 
 pytestmark = pytest.mark.slow
 _LONGEST_STALL_S: Final = 0.2
+_LONGEST_SUBSCRIPTION_S: Final = 0.04  # its record is encoded at once, and so replayed
 _TOPIC: Final = 2
 
 
@@ -62,6 +64,24 @@ def test_a_long_list_of_groups_does_not_delay_other_clients(
     ):
         client.socket.settimeout(120)
         client.call(frame)
+
+
+def test_a_subscription_to_many_topics_does_not_delay_other_clients(
+    tmp_path: Path, size: Callable[[int, int], int]
+) -> None:
+    topics = sorted(names(size(60_000, 100_000)), key=lambda name: name[::-1])
+    joining = ConsumerGroupHeartbeatRequest(
+        "g", "m", rebalance_timeout_ms=1000, subscribed_topic_names=topics, topic_partitions=[]
+    )
+    with (
+        attacked_broker(tmp_path, longest_stall_s=_LONGEST_SUBSCRIPTION_S) as attacked,
+        connect(attacked.broker.address) as client,
+    ):
+        client.socket.settimeout(120)
+        answer = b""
+        while answer[9:11] != b"\0\0":  # the error: until the coordinator serves the group
+            client.call(request_frame(FindCoordinatorRequest(coordinator_keys=["g"]), 4))
+            answer = client.call(request_frame(joining, 1))
 
 
 def test_a_topic_named_many_times_in_describe_configs_is_described_once(

@@ -13,7 +13,7 @@ from trio_kafka.protocol.messages.k08_offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from trio_kafka.requests.offsets_to_commit import UNKNOWN, OffsetsToCommit
+from trio_kafka.requests.offsets_to_commit import UNKNOWN, OffsetsToCommit, final_codes
 
 ID = TopicId(b"i" * 16)
 HERE = PartitionState(replicas=(NodeId(1),), isr=(NodeId(1),))
@@ -58,3 +58,13 @@ def test_unknown_topic_is_refused(
 
     assert caught.value.code is error
     assert not commit.has_offsets
+
+
+@pytest.mark.parametrize(
+    ("of_group", "expected"),
+    [([0, 12], [3, 0, 12, 3]), (KafkaError(ErrorCode.ILLEGAL_GENERATION), [3, 22, 22, 3])],
+)
+def test_answer_of_the_group_is_that_of_the_partitions_without_an_error_of_their_own(
+    of_group: list[int] | KafkaError, expected: list[int]
+) -> None:
+    assert list(final_codes([[3, 0], [0, 3]], of_group)) == expected

@@ -3,7 +3,8 @@
 OffsetCommit and TxnOffsetCommit name them alike. Source: KIP-98, KIP-516.
 """
 
-from collections.abc import Container
+from collections.abc import Container, Iterable, Iterator
+from itertools import chain, repeat
 from typing import Final, Protocol
 
 from attrs import field
@@ -16,6 +17,19 @@ from trio_kafka.requests.context import Context
 from trio_kafka.security.operations import Operation
 
 UNKNOWN: Final = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def final_codes(
+    codes: Iterable[Iterable[int]], of_group: Iterable[int] | KafkaError
+) -> Iterator[int]:
+    """Return the error codes of all partitions, in the order of the request.
+
+    codes: for each topic those of `OffsetsToCommit.add`. of_group: what the group answers for the
+    zeros among them, in their order, or one error for all of them. Partitions with an error of
+    their own keep it. Source: OffsetCommitResponse.Builder.merge.
+    """
+    stored = repeat(int(of_group.code)) if isinstance(of_group, KafkaError) else iter(of_group)
+    return (code or next(stored) for code in chain.from_iterable(codes))
 
 
 class NamedTopic(Protocol):

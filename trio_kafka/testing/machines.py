@@ -211,7 +211,7 @@ class MachineDriver(Generic[M]):
 
 
 def _end(producer_id: int, marker: Marker, machine: Machine) -> None:
-    machine.end_transaction(producer_id, committed=marker.committed)
+    whole(machine.end_transaction(producer_id, committed=marker.committed))
 
 
 def _whole(effects: EventResult) -> Effects:

@@ -18,6 +18,7 @@ from trio_kafka.coordinators.shards.effects import CoordinatorRecord, Effects, T
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import ZERO_TOPIC_ID
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey, OffsetCommitValue
+from trio_kafka.scheduling.chunked_work import whole
 from trio_kafka.testing.machines import MachineDriver
 
 ID = bytes(15) + b"\x07"
@@ -273,12 +274,12 @@ def test_transactional_offset_is_visible_after_the_transaction_commits() -> None
     groups = Groups(simple=simple)
     transactional(groups, 1, 7)
     assert offset_of(groups) is None
-    groups.end_transaction(1, committed=True)
+    whole(groups.end_transaction(1, committed=True))
     assert offset_of(groups) == 7
     transactional(groups, 1, 9)
-    groups.end_transaction(1, committed=False)
+    whole(groups.end_transaction(1, committed=False))
     assert offset_of(groups) == 7
-    groups.end_transaction(5, committed=True)
+    whole(groups.end_transaction(5, committed=True))
     assert groups.offsets.pending.open == 0
 
 
@@ -287,7 +288,7 @@ def test_later_regular_commit_wins_over_an_earlier_transactional_commit() -> Non
     transactional(groups, 1, 7)
     replay(groups, 3)
     assert groups.offsets.pending.is_open("g", "t", 0)
-    groups.end_transaction(1, committed=True)
+    whole(groups.end_transaction(1, committed=True))
     assert offset_of(groups) == 3
 
 
@@ -295,8 +296,8 @@ def test_later_transactional_offset_wins_whatever_the_order_of_the_markers() -> 
     groups = Groups(simple=simple)
     transactional(groups, 1, 7)
     transactional(groups, 2, 8)
-    groups.end_transaction(2, committed=True)
-    groups.end_transaction(1, committed=True)
+    whole(groups.end_transaction(2, committed=True))
+    whole(groups.end_transaction(1, committed=True))
     assert offset_of(groups) == 8
 
 
@@ -305,7 +306,7 @@ def test_commit_marker_does_not_restore_a_deleted_offset() -> None:
     replay(groups, 1)
     transactional(groups, 1, 7)
     replay(groups, None)
-    groups.end_transaction(1, committed=True)
+    whole(groups.end_transaction(1, committed=True))
     assert offset_of(groups) is None
     assert groups.offsets.pending.open == 0
 
@@ -319,7 +320,7 @@ def test_fetch_of_stable_offsets_is_refused_during_an_open_transaction() -> None
     assert topic.partitions == [FetchedOffset(0, error=ErrorCode.UNSTABLE_OFFSET_COMMIT)]
     assert ask(groups, T0)[0].partitions[0].offset == 7
     assert ask(groups, T0, everything=True, require_stable=True)[0].partitions[0].error
-    groups.machine.end_transaction(1, committed=False)
+    whole(groups.machine.end_transaction(1, committed=False))
     assert ask(groups, T0, require_stable=True)[0].partitions[0].offset == 7
 
 

@@ -27,6 +27,7 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.model import TopicId
+from trio_kafka.scheduling.chunked_work import whole
 from trio_kafka.testing.machines import MachineDriver
 
 EXPIRE = ("expire-group-metadata",)
@@ -116,7 +117,7 @@ def test_offset_with_a_pending_transaction_does_not_expire() -> None:
 
     groups.advance(2 * DAY_MS)
     assert offsets(groups) == [7]
-    groups.machine.end_transaction(1, committed=False)
+    whole(groups.machine.end_transaction(1, committed=False))
     groups.advance(CHECK_MS)
     assert offsets(groups) == [-1]
 
@@ -172,7 +173,7 @@ def test_pending_offsets_of_a_deleted_topic_are_removed() -> None:
         groups.apply(change)
 
     assert groups.machine.offsets.pending.open == 0
-    groups.machine.end_transaction(1, committed=True)
+    whole(groups.machine.end_transaction(1, committed=True))
     assert offsets(groups) == [-1]
 
 

@@ -8,6 +8,7 @@ import trio
 
 from trio_kafka.coordinators.shards.batch_accumulator import ADAPTIVE, Batching
 from trio_kafka.coordinators.shards.effects import (
+    AT_ONCE,
     CoordinatorRecord,
     Effects,
     Origin,
@@ -43,9 +44,12 @@ class Words:
     def replay_transactional(self, producer_id: int, record: CoordinatorRecord) -> None:
         self.pending.setdefault(producer_id, []).append(record.key)
 
-    def end_transaction(self, producer_id: int, *, committed: bool) -> None:
+    def end_transaction(self, producer_id: int, *, committed: bool) -> Steps[None]:
         words = self.pending.pop(producer_id, [])
-        self.words += words if committed else []
+        for number, word in enumerate(words if committed else [], 1):
+            self.words.append(word)
+            if not number % AT_ONCE:
+                yield
 
     def loaded(self, now_ms: int) -> Steps[Effects]:
         yield

@@ -29,6 +29,7 @@ from trio_kafka.replication.leader.append import append_own
 from trio_kafka.replication.moves.alter_log_dirs import alter_log_dir
 from trio_kafka.replication.moves.moves import LogMoves
 from trio_kafka.replication.partition import Partition
+from trio_kafka.scheduling.chunked_work import Steps
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -45,7 +46,8 @@ class Reader:
     def replay_transactional(self, producer_id: int, record: CoordinatorRecord) -> None:
         self.seen.append((producer_id, record.key.partition))
 
-    def end_transaction(self, producer_id: int, *, committed: bool) -> None:
+    def end_transaction(self, producer_id: int, *, committed: bool) -> Steps[None]:
+        yield
         self.seen.append((producer_id, committed))
 
 

@@ -124,10 +124,12 @@ async def test_many_words_of_a_transaction_are_replayed_in_steps(autojump_clock:
 
     stage.submit(write_for(*words))
     drain(stage)
+    assert stage.answers == ["written"]
     stage.submit(end())
+    assert len(stage.machine.words) == AT_ONCE  # one step
     drain(stage)
 
-    assert stage.answers == ["written"]
+    assert stage.answers == ["written", "ended"]
     assert stage.submit(read) == words
     assert stage.log.batches[0] == words
 

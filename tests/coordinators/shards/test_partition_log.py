@@ -101,6 +101,22 @@ async def batches(log: PartitionLog) -> list[list[int]]:
     ]
 
 
+async def test_event_with_a_record_that_cannot_be_stored_is_refused_and_nothing_is_written(
+    autojump_clock: MockClock, append: Append
+) -> None:
+    async with a_log(limit=100_000) as log:
+        too_long = CoordinatorRecord(OffsetCommitKey("g" * 32_768, "t", 1), OffsetCommitValue(1))
+
+        for records in ([too_long], [record(1), too_long]):
+            with pytest.raises(KafkaError, match="UNKNOWN_SERVER_ERROR"):
+                append(log, records, 5)
+            origin = Origin(producer_id=7, producer_epoch=3, check=lambda *_: None)
+            with pytest.raises(KafkaError, match="UNKNOWN_SERVER_ERROR"):
+                whole(log.append_for(origin, records, 5))
+
+        assert log.partition.local_log().end_offset == 0
+
+
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
 async def test_records_of_an_event_share_a_batch(
     autojump_clock: MockClock, append: Append, codec: Codec

@@ -8,6 +8,7 @@ import pytest
 from trio_kafka.coordinators.groups.stored_records import GROUP_RECORDS
 from trio_kafka.coordinators.shards.effects import CoordinatorRecord
 from trio_kafka.coordinators.shards.record_codec import RecordCodec, UnknownTypeError
+from trio_kafka.errors import KafkaError
 from trio_kafka.protocol.stored import transactions
 from trio_kafka.protocol.stored.consumer_protocol import ConsumerProtocolSubscription
 from trio_kafka.protocol.stored.groups import consumer
@@ -64,6 +65,20 @@ def test_modules_of_unserved_types_are_asked_for_once_and_only_for_an_unknown_ty
             codec.decode(b"\x00\x63", None)
     assert calls == ["unserved"]
     assert set(codec.all_types()) > {0, 3}
+
+
+@pytest.mark.parametrize(
+    ("record", "field"),
+    [
+        (CoordinatorRecord(TransactionLogKey("x" * 32_768)), "TransactionLogKey"),
+        (CoordinatorRecord(RECORD.key, TransactionLogValue(7, producer_epoch=32_768)), "epoch"),
+    ],
+)
+def test_record_with_a_value_that_does_not_fit_is_refused_with_an_error_for_the_client(
+    record: CoordinatorRecord, field: str
+) -> None:
+    with pytest.raises(KafkaError, match=f"UNKNOWN_SERVER_ERROR.*{field}"):
+        TRANSACTIONS.encode(record)
 
 
 def test_message_that_is_no_key_of_a_record_cannot_be_encoded() -> None:

@@ -51,7 +51,7 @@ class Transactions:
     def replay_transactional(self, producer_id: int, record: CoordinatorRecord) -> None:
         raise AssertionError("no producer writes here")
 
-    def end_transaction(self, producer_id: int, *, committed: bool) -> None:
+    def end_transaction(self, producer_id: int, *, committed: bool) -> Steps[None]:
         raise AssertionError("no producer writes here")
 
     def loaded(self, now_ms: int) -> Steps[Effects]:

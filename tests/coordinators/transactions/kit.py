@@ -146,10 +146,10 @@ class TransactionsKit:
         assert self.add(identity, *partitions, version=version) is None
         return identity
 
-    def use_up(self) -> ProducerIdentity:
-        """Give the producer the last epoch of its id."""
+    def use_up(self, epoch: int = LAST_EPOCH) -> ProducerIdentity:
+        """Give the producer the last epoch of its id, or the one that only a fence gives."""
         self.initialize()
-        transaction = evolve(self.transaction, producer_epoch=LAST_EPOCH)
+        transaction = evolve(self.transaction, producer_epoch=epoch)
         self.driver.apply(lambda machine, _now_ms: machine.store(transaction))
         return transaction.identity
 

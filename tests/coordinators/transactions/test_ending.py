@@ -12,7 +12,11 @@ from tests.coordinators.transactions.kit import (
 )
 from trio_kafka.coordinators.transactions.ending import fence
 from trio_kafka.coordinators.transactions.states import TransactionState
-from trio_kafka.coordinators.transactions.transaction import LAST_EPOCH, ProducerIdentity
+from trio_kafka.coordinators.transactions.transaction import (
+    HIGHEST_EPOCH,
+    LAST_EPOCH,
+    ProducerIdentity,
+)
 
 
 @pytest.mark.parametrize(
@@ -154,6 +158,33 @@ def test_used_up_epochs_rotate_the_producer_id_and_the_end_may_be_repeated() -> 
 
     assert kit.end(identity, version=2, new_id=1) == after
     assert kit.transaction.identity == after
+
+
+def test_commit_at_the_highest_epoch_is_refused_and_an_abort_rotates_the_producer_id() -> None:
+    kit = TransactionsKit(2)
+    identity = kit.use_up(HIGHEST_EPOCH)
+    kit.add(identity, version=2)
+    after = ProducerIdentity(ROTATED_ID, 0)
+
+    assert kit.end(identity, version=2, new_id=ROTATED_ID) == "UNKNOWN_SERVER_ERROR"
+    assert kit.state is TransactionState.ONGOING
+    assert kit.end(identity, version=2, commits=False, new_id=ROTATED_ID) == after
+    assert [sent.identity for sent in kit.sent] == [identity]
+    # Leaders accept markers with the epoch of the transaction only from this version.
+    assert [sent.client_version for sent in kit.sent] == [1]
+    kit.write_markers()
+
+    assert kit.transaction.identity == after
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_fence_leaves_the_highest_epoch_as_it_is(version: int) -> None:
+    kit = TransactionsKit(version)
+    kit.add(kit.use_up(HIGHEST_EPOCH), version=version)
+
+    aborted = fence(kit.transaction, version, 5)
+
+    assert (aborted.producer_epoch, aborted.client_version) == (HIGHEST_EPOCH, min(version, 1))
 
 
 @pytest.mark.parametrize(("version", "epoch", "last"), [(0, 1, -1), (1, 1, -1), (2, 1, 0)])

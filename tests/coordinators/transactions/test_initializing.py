@@ -16,7 +16,11 @@ from trio_kafka.coordinators.transactions.initializing import (
     needs_producer_id,
 )
 from trio_kafka.coordinators.transactions.states import TransactionState
-from trio_kafka.coordinators.transactions.transaction import LAST_EPOCH, ProducerIdentity
+from trio_kafka.coordinators.transactions.transaction import (
+    HIGHEST_EPOCH,
+    LAST_EPOCH,
+    ProducerIdentity,
+)
 
 
 def test_first_producer_of_an_id_gets_the_new_producer_id_with_epoch_0() -> None:
@@ -99,6 +103,20 @@ def test_used_up_epochs_of_an_open_transaction_are_followed_by_a_new_producer_id
 
     assert kit.transaction.producer_epoch == LAST_EPOCH + 1
     assert kit.initialize(new_id=None) is NEEDS_PRODUCER_ID
+    assert kit.initialize(new_id=ROTATED_ID) == ProducerIdentity(ROTATED_ID, 0)
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_transaction_at_the_highest_epoch_is_aborted_and_followed_by_a_new_producer_id(
+    level: int,
+) -> None:
+    kit = TransactionsKit(level)
+    assert kit.add(kit.use_up(HIGHEST_EPOCH)) is None
+
+    assert kit.initialize() == "CONCURRENT_TRANSACTIONS"
+    kit.write_markers()
+
+    assert kit.transaction.producer_epoch == HIGHEST_EPOCH
     assert kit.initialize(new_id=ROTATED_ID) == ProducerIdentity(ROTATED_ID, 0)
 
 

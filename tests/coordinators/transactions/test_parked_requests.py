@@ -8,6 +8,7 @@ from tests.apis.transactional_ids import add_request, begin, end
 from tests.coordinators.transactions.kit import FIRST, ID, SECOND, TransactionsKit
 from tests.introspect.waiting import chain, waiting
 from trio_kafka.coordinators.shards.protocols import WaitTimes
+from trio_kafka.coordinators.transactions.states import TransactionState
 from trio_kafka.introspect.waits import Subject
 
 
@@ -38,6 +39,48 @@ def test_requests_of_an_id_are_counted_until_they_are_taken_again() -> None:
     kit.write_markers()
 
     assert kit.machine.parked.count(ID) == 0
+
+
+def test_requests_whose_transaction_was_prepared_again_keep_their_order_until_its_markers() -> None:
+    kit = TransactionsKit()
+    identity = kit.ongoing(FIRST)
+    kit.end(identity)
+    first, second = kit.submit_add(identity, FIRST), kit.submit_add(identity, SECOND)
+    kit.driver.hold = True
+    kit.write_markers()
+    # Before the completed transaction is committed, another one begins and ends.
+    assert kit.add(identity, FIRST) == "waits"
+    assert kit.end(identity) == "waits"
+
+    kit.driver.commit()
+
+    assert (kit.answer(first), kit.answer(second)) == ("waits", "waits")
+    assert (kit.state, kit.machine.parked.count(ID)) == (TransactionState.PREPARE_COMMIT, 2)
+    kit.driver.hold = True
+    kit.write_markers()
+    kit.driver.commit()
+    assert (kit.answer(first), kit.answer(second)) == (None, None)
+    assert kit.transaction.partitions == {FIRST, SECOND}
+    assert ("parked", ID) not in kit.driver.timers
+
+
+def test_requests_that_park_again_are_given_up_at_the_time_of_the_first() -> None:
+    kit = TransactionsKit()
+    identity = kit.ongoing(FIRST)
+    kit.end(identity)
+    ticket = kit.submit_add(identity, FIRST)
+    longest_wait_ms = kit.driver.timers["parked", ID]
+    kit.driver.advance(longest_wait_ms - 1)
+    kit.driver.hold = True
+    kit.write_markers()
+    kit.add(identity, FIRST)
+    kit.end(identity)
+    kit.driver.commit()
+    assert kit.answer(ticket) == "waits"
+
+    kit.driver.advance(1)
+
+    assert kit.answer(ticket) == "CONCURRENT_TRANSACTIONS"
 
 
 async def test_request_in_a_broker_says_that_it_waits_for_the_markers_of_the_transaction_before(

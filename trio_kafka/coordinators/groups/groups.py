@@ -106,9 +106,9 @@ class Groups:
         else:
             self.replay(record)
 
-    def end_transaction(self, producer_id: int, *, committed: bool) -> None:
+    def end_transaction(self, producer_id: int, *, committed: bool) -> Steps[None]:
         """Apply the end marker of a transaction."""
-        self.offsets.pending.end(producer_id, committed=committed)
+        return self.offsets.pending.end(producer_id, committed=committed)
 
     # Events
 

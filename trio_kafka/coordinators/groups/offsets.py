@@ -36,6 +36,7 @@ from trio_kafka.scheduling.chunked_work import Steps
 NO_EXPIRY: Final = -1
 EXPIRY: Final = "expire-group-metadata"
 _A_STEP: Final = 50  # groups in one step
+_PENDING: Final = 1000  # pending offsets in one step
 _logger: Final = get_logger(__name__)
 OffsetsOfGroup: TypeAlias = dict[str, dict[int, OffsetCommitValue]]
 NO_OFFSETS: Final[Mapping[str, Mapping[int, OffsetCommitValue]]] = {}
@@ -206,7 +207,9 @@ class Offsets:
                     if value.topic_id in (ZERO_TOPIC_ID, topic_id):
                         deleted_offsets[group_id, topic, partition] = None
         names = {topic: topic_id for topic_id, topic in deleted.items()}
-        for key, value in self.pending.values():
+        for number, (key, value) in enumerate(self.pending.values(), 1):
+            if number % _PENDING == 0:
+                yield
             if key[1] in names and value.topic_id in (ZERO_TOPIC_ID, names[key[1]]):
                 deleted_offsets[key] = None
         return Effects(records=[tombstone(*key) for key in deleted_offsets], atomic=False)

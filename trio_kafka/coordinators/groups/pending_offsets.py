@@ -6,11 +6,13 @@ Source: KIP-98, KIP-447.
 """
 
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from trio_kafka.attributes import define
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey, OffsetCommitValue
+from trio_kafka.scheduling.chunked_work import Steps
 
+_A_STEP: Final = 200  # offsets that are committed in one step: 0.3 ms
 OffsetKey: TypeAlias = tuple[str, str, int]  # group, topic, partition
 
 
@@ -32,6 +34,7 @@ class PendingOffsets:
         self._put = put
         self._by_producer: dict[int, dict[OffsetKey, _Uncommitted]] = {}
         self.by_key: dict[OffsetKey, dict[int, None]] = {}
+        self._by_group: dict[str, dict[OffsetKey, None]] = {}  # the same keys
         self._taken: dict[
             OffsetKey, int
         ] = {}  # order of the offset that was stored while others were open
@@ -48,9 +51,8 @@ class PendingOffsets:
 
     def of_group(self, group_id: str) -> Iterator[tuple[str, int]]:
         """Yield topic and partition of the pending offsets of a group."""
-        for group, topic, partition in self.by_key:
-            if group == group_id:
-                yield topic, partition
+        for _, topic, partition in self._by_group.get(group_id, ()):
+            yield topic, partition
 
     def values(self) -> Iterator[tuple[OffsetKey, OffsetCommitValue]]:
         """Yield the offsets that would be stored if all transactions committed, older ones
@@ -63,14 +65,18 @@ class PendingOffsets:
 
     def has_group(self, group_id: str) -> bool:
         """Return whether a group has pending offsets."""
-        return any(True for _ in self.of_group(group_id))
+        return group_id in self._by_group
 
     def add(self, producer_id: int, key: OffsetCommitKey, value: OffsetCommitValue) -> None:
         """Note an offset that a transaction of this producer commits."""
         place = (key.group, key.topic, key.partition)
         self._order += 1
         self._by_producer.setdefault(producer_id, {})[place] = _Uncommitted(self._order, value)
-        self.by_key.setdefault(place, {})[producer_id] = None
+        waiting = self.by_key.get(place)
+        if waiting is None:
+            waiting = self.by_key[place] = {}
+            self._by_group.setdefault(key.group, {})[place] = None
+        waiting[producer_id] = None
 
     def overtake(self, key: OffsetCommitKey) -> None:
         """Note a regular commit: pending offsets are older."""
@@ -81,16 +87,20 @@ class PendingOffsets:
     def forget(self, key: OffsetCommitKey) -> None:
         """Note that the offset was deleted."""
         place = (key.group, key.topic, key.partition)
-        for producer_id in self.by_key.pop(place, ()):
+        if place not in self.by_key:
+            return
+        for producer_id in self._remove(place):
             places = self._by_producer[producer_id]
             del places[place]
             if not places:
                 del self._by_producer[producer_id]
-        self._taken.pop(place, None)
 
-    def end(self, producer_id: int, *, committed: bool) -> None:
+    def end(self, producer_id: int, *, committed: bool) -> Steps[None]:
         """Apply the end marker of a transaction. It may have committed no offsets."""
-        for key, offset in self._by_producer.pop(producer_id, {}).items():
+        ended = self._by_producer.pop(producer_id, {})
+        for number, (key, offset) in enumerate(ended.items(), 1):
+            if not number % _A_STEP:
+                yield
             waiting = self.by_key[key]
             del waiting[producer_id]
             value = offset.value
@@ -98,5 +108,13 @@ class PendingOffsets:
                 self._put(OffsetCommitKey(*key), value)
                 self._taken[key] = offset.order
             if not waiting:
-                del self.by_key[key]
-                self._taken.pop(key, None)
+                self._remove(key)
+
+    def _remove(self, key: OffsetKey) -> dict[int, None]:
+        """Remove a key that has no pending offset any more; return its producers."""
+        keys = self._by_group[key[0]]
+        del keys[key]
+        if not keys:
+            del self._by_group[key[0]]
+        self._taken.pop(key, None)
+        return self.by_key.pop(key)

@@ -111,20 +111,20 @@ class OffsetsService:
     def __init__(self, coordinator: Coordinator[Groups]) -> None:
         self._coordinator = coordinator
 
-    def commit(self, request: offsets.Commit) -> Eventual[list[int]]:
-        """Commit offsets, see `commits.commit`. Return an error code for each. Errors of the group
-        are raised, now or when the Pending completes.
+    def commit(self, request: offsets.Commit) -> Eventual[list[int] | KafkaError]:
+        """Commit offsets, see `commits.commit`. Return an error code for each. An error of the
+        group is that of each partition, as the request may have others.
         """
         event = partial(commits.commit, request)
         codes: Eventual[list[int] | KafkaError]
         codes = self._coordinator.ask(request.group_id, event, "OffsetCommit")
-        return codes if isinstance(codes, list) else then(codes, value_or_raise)
+        return codes
 
     def commit_in_transaction(
         self, request: TransactionalCommit
     ) -> Eventual[list[int] | KafkaError]:
-        """Commit offsets in a transaction, see `transactions.commit_in_transaction`. An error is
-        that of each partition, as the request may have others.
+        """Commit offsets in a transaction, see `transactions.commit_in_transaction`. Errors are
+        those of `commit`.
         """
         event = partial(transactions.commit_in_transaction, request)
         codes: Eventual[list[int] | KafkaError]
@@ -153,7 +153,7 @@ class OffsetsService:
         self, group_id: str, topics: Sequence[offsets.TopicPartitions]
     ) -> Eventual[list[int]]:
         """Delete offsets, see `commits.delete`. Return an error code for each. Errors of the group
-        are raised, as in `commit`.
+        are raised, now or when the Pending completes.
 
         Raises KafkaError(INVALID_GROUP_ID) for an empty group id, which only commits of old clients
         may have.

@@ -67,7 +67,7 @@ class BatchAccumulator:
 
         Nothing is taken if the effects are too many for one slice, or if the batch has no room for
         the records. An event without records is taken only if a batch is open.
-        Raises KafkaError: the log accepts no records now.
+        Raises KafkaError: the log accepts no records now, or never these.
         """
         records, answers = effects.records, effects.answers
         if len(records) > AT_ONCE or len(answers) > AT_ONCE:

@@ -39,7 +39,7 @@ class LoadableMachine(Protocol):
     def replay_transactional(self, producer_id: int, record: CoordinatorRecord) -> None:
         """Apply a record of a transaction that is open until its marker."""
 
-    def end_transaction(self, producer_id: int, *, committed: bool) -> None:
+    def end_transaction(self, producer_id: int, *, committed: bool) -> Steps[None]:
         """Apply the marker that ends a producer's transaction."""
 
 
@@ -116,7 +116,7 @@ def _replay(content: bytes, replay: _Replay) -> Steps[None]:
                 check_crc(content, position, header)
             records = read_records(content, position, header)
             if header.is_control:
-                _replay_markers(records, header, replay.machine)
+                yield from _replay_markers(records, header, replay.machine)
             else:
                 yield from _replay_records(records, header, replay)
         except KafkaError as error:
@@ -154,11 +154,11 @@ def _replay_records(records: Iterator[Record], header: BatchHeader, replay: _Rep
 
 def _replay_markers(
     records: Iterator[Record], header: BatchHeader, machine: LoadableMachine
-) -> None:
+) -> Steps[None]:
     for record in records:
         marker = read_marker(record)
         if marker is not None:
-            machine.end_transaction(header.producer_id, committed=marker.committed)
+            yield from machine.end_transaction(header.producer_id, committed=marker.committed)
 
 
 def _skip(replay: _Replay, offset: int, error: Exception) -> None:

@@ -64,7 +64,7 @@ class Machine(Protocol):
         of a topic to which producers write.
         """
 
-    def end_transaction(self, producer_id: int, *, committed: bool) -> None:
+    def end_transaction(self, producer_id: int, *, committed: bool) -> Steps[None]:
         """Apply the marker that ends a producer's transaction."""
 
     def loaded(self, now_ms: int) -> Steps[Effects]:
@@ -93,7 +93,10 @@ class OpenBatch(Protocol):
     def __len__(self) -> int: ...
 
     def add(self, records: Sequence[CoordinatorRecord], now_ms: int) -> bool:
-        """Take all of the records, with this timestamp; False: no room, nothing was taken."""
+        """Take all of the records, with this timestamp; False: no room, nothing was taken.
+
+        Raises KafkaError: one of them cannot be stored, nothing was taken.
+        """
 
     def append(self, now_ms: int) -> object:
         """Write the batch, once. Return what was written, or None if it is committed already.

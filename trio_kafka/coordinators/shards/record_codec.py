@@ -11,8 +11,9 @@ from types import ModuleType
 from typing import Final, TypeAlias
 
 from trio_kafka.coordinators.shards.effects import LATEST, CoordinatorRecord
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.compiler import Decode, decoder, encoder
-from trio_kafka.protocol.errors import DecodeError
+from trio_kafka.protocol.errors import DecodeError, EncodeError
 from trio_kafka.protocol.primitives import Buffer
 from trio_kafka.protocol.schema import message_of
 
@@ -75,18 +76,25 @@ class RecordCodec:
         return self._all_types
 
     def encode(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
-        """Return key and value as bytes. Raises EncodeError."""
+        """Return key and value as bytes.
+
+        Raises KafkaError(UNKNOWN_SERVER_ERROR) for a value that does not fit, such as a string of
+        more than 32,767 bytes. It refuses one event, as a record does that is too large for a log.
+        """
         key, value = record.key, record.value
-        begin, encode = self._key_encoders.get(type(key)) or self._key_encoder(type(key))
-        pieces = [begin]
-        encode(key, pieces.append)
-        key_bytes = b"".join(pieces)
-        if value is None:
-            return key_bytes, None
-        kind = type(value), record.version
-        begin, encode = self._value_encoders.get(kind) or self._value_encoder(*kind)
-        pieces = [begin]
-        encode(value, pieces.append)
+        try:
+            begin, encode = self._key_encoders.get(type(key)) or self._key_encoder(type(key))
+            pieces = [begin]
+            encode(key, pieces.append)
+            key_bytes = b"".join(pieces)
+            if value is None:
+                return key_bytes, None
+            kind = type(value), record.version
+            begin, encode = self._value_encoders.get(kind) or self._value_encoder(*kind)
+            pieces = [begin]
+            encode(value, pieces.append)
+        except EncodeError as error:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(error)) from error
         return key_bytes, b"".join(pieces)
 
     def decode(self, key: Buffer, value: Buffer | None) -> CoordinatorRecord:

@@ -296,7 +296,9 @@ class Shard(Generic[M]):
         """
         if effects.origin is not None:
             steps = self._perform_for(effects.origin, effects)
-            return steps if len(effects.records) > AT_ONCE else whole(steps)
+            # A marker may end a transaction of many records.
+            is_large = effects.origin.marker is not None or len(effects.records) > AT_ONCE
+            return steps if is_large else whole(steps)
         timers = effects.timers
         if max(len(timers), len(effects.records), len(effects.answers)) > AT_ONCE:
             return self._perform_large(effects)
@@ -339,7 +341,8 @@ class Shard(Generic[M]):
             if not number % AT_ONCE:
                 yield
         if origin.marker is not None:
-            self.machine.end_transaction(origin.producer_id, committed=origin.marker.committed)
+            committed = origin.marker.committed
+            yield from self.machine.end_transaction(origin.producer_id, committed=committed)
         if not self._commits.hold(written, effects):
             self._complete([effects])
 

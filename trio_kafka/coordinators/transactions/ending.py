@@ -14,6 +14,7 @@ from trio_kafka.attributes import frozen
 from trio_kafka.coordinators.shards.effects import Effects, Ticket
 from trio_kafka.coordinators.transactions.states import TransactionEvent, TransactionState
 from trio_kafka.coordinators.transactions.transaction import (
+    HIGHEST_EPOCH,
     LAST_EPOCH,
     NO_PRODUCER_ID,
     RENEWING_VERSION,
@@ -53,7 +54,7 @@ def end(request: End, machine: Transactions, ticket: Ticket, now_ms: int) -> Eff
 
     Raises KafkaError: INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED, INVALID_TXN_STATE;
     CONCURRENT_TRANSACTIONS while markers are being written; COORDINATOR_LOAD_IN_PROGRESS if a new
-    producer id is needed.
+    producer id is needed; UNKNOWN_SERVER_ERROR for a commit that has no new epoch.
     """
     transaction = machine.transaction(request.transactional_id)
     if request.version >= RENEWING_VERSION:
@@ -121,6 +122,10 @@ def _event_of_renewing(request: End, transaction: Transaction) -> TransactionEve
     elif transaction.producer_epoch != epoch and not (repeats and state in _COMPLETE):
         raise KafkaError(ErrorCode.PRODUCER_FENCED)
     if state is TransactionState.ONGOING:
+        if request.commits and epoch == HIGHEST_EPOCH:
+            # No client got this epoch. Kafka's overflows, and a commit is refused; an abort is not.
+            text = f"epoch {epoch} is the highest: the transaction can only be aborted"
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, text)
         return _decision(request)
     if not repeats and not request.commits:
         return TransactionEvent.ABORT_OF_NOTHING

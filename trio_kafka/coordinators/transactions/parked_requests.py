@@ -39,7 +39,8 @@ class ParkedRequests(Generic[M]):
 
     def resume(self, transactional_id: str, machine: M, now_ms: int) -> Effects:
         """Take the first event of an id again, then the next one: each must see the records of the
-        one before.
+        one before. If the id was prepared again in between, the event parks itself again, and all
+        wait for the markers of that transaction.
         """
         parked = self._by_id.get(transactional_id)
         if parked is None:
@@ -51,7 +52,10 @@ class ParkedRequests(Generic[M]):
             effects = Effects().answer(ticket, error.as_value())
         if not isinstance(effects, Effects):
             raise InvariantError("a parked event works in steps")
-        if parked:
+        if parked and parked[-1][0] is ticket:
+            # Only the next markers resume them: to go on now would take this event for ever.
+            parked.rotate(1)  # it came first
+        elif parked:
             effects.committed = partial(self.resume, transactional_id, machine)
         else:
             del self._by_id[transactional_id]

@@ -23,7 +23,8 @@ NO_PRODUCER_ID: Final = -1
 NO_EPOCH: Final = -1
 NO_TIME: Final = -1
 NO_PARTITIONS: Final[frozenset[TopicPartition]] = frozenset()  # shared: Python makes a new one each
-LAST_EPOCH: Final = (1 << 15) - 2  # highest epoch that a client gets; one is kept for a fence
+HIGHEST_EPOCH: Final = (1 << 15) - 1  # that can be stored; a fence may give it
+LAST_EPOCH: Final = HIGHEST_EPOCH - 1  # highest epoch that a client gets
 RENEWING_VERSION: Final = 2  # transaction.version in which each end gives a new epoch (KIP-890)
 
 
@@ -138,17 +139,21 @@ def prepared(
     """Return the state in which markers are written.
 
     Under version 2 the markers have a new epoch, and no batch of the transaction can follow them.
+    At the highest epoch there is none: the markers are then those of version 1, as leaders would
+    refuse an epoch that is not new.
     next_producer_id: for the next transaction, if the epochs are used up.
     """
-    renews = version >= RENEWING_VERSION
     epoch = transaction.producer_epoch
+    is_renewing = version >= RENEWING_VERSION
+    if is_renewing and epoch == HIGHEST_EPOCH:
+        version = RENEWING_VERSION - 1
     nothing = event is TransactionEvent.ABORT_OF_NOTHING
     return evolve(
         transaction,
         updated_ms=now_ms,
         state=_after(transaction, event),
-        producer_epoch=epoch + renews,
-        last_producer_epoch=epoch if renews else transaction.last_producer_epoch,
+        producer_epoch=_next_epoch(epoch) if is_renewing else epoch,
+        last_producer_epoch=epoch if is_renewing else transaction.last_producer_epoch,
         next_producer_id=next_producer_id,
         started_ms=now_ms if nothing else transaction.started_ms,
         client_version=version,
@@ -156,10 +161,18 @@ def prepared(
 
 
 def fenced(transaction: Transaction) -> Transaction:
-    """Return the state with an epoch that no client gets, so that the producer is fenced."""
-    return evolve(
-        transaction, producer_epoch=transaction.producer_epoch + 1, last_producer_epoch=NO_EPOCH
-    )
+    """Return the state with an epoch that no client gets, so that the producer is fenced. The
+    highest epoch stays: no client got it.
+    """
+    epoch = _next_epoch(transaction.producer_epoch)
+    return evolve(transaction, producer_epoch=epoch, last_producer_epoch=NO_EPOCH)
+
+
+def _next_epoch(epoch: int) -> int:
+    """Return the epoch after this one. Source: TransactionMetadata.prepareFenceProducerEpoch and
+    prepareAbortOrCommit, which leave the highest epoch as it is.
+    """
+    return min(epoch + 1, HIGHEST_EPOCH)
 
 
 def completed(transaction: Transaction, now_ms: int) -> Transaction:

@@ -102,8 +102,10 @@ class Transactions:
         del producer_id
         self.replay(record)
 
-    def end_transaction(self, producer_id: int, *, committed: bool) -> None:
+    def end_transaction(self, producer_id: int, *, committed: bool) -> Steps[None]:
         """Ignore a marker: no producer writes to this topic."""
+        del producer_id, committed
+        yield from ()
 
     # Effects
 

@@ -93,8 +93,11 @@ def test_added_member_is_no_longer_pending() -> None:
 def test_renamed_member_keeps_its_position_and_instance_id() -> None:
     result = membership(member("m", "a", instance="i"), member("n", "a"))
 
+    result["m"].is_new = True
+
     renamed = result.rename(result["m"], "new")
 
+    assert not renamed.is_new
     assert [each.member_id for each in result] == ["new", "n"]
     assert result["new"] is renamed
     assert result.of_instance("i") == "new"

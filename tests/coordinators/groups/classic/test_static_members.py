@@ -97,6 +97,21 @@ def test_waiting_join_under_the_old_id_of_a_static_member_is_fenced() -> None:
     assert again.joined.generation == 1
 
 
+def test_static_member_that_returns_while_its_first_join_waits_outlives_its_session() -> None:
+    kit = ClassicKit()
+    [leader] = kit.stable(1, rebalance_ms=6 * SESSION_MS)
+    kit.join(instance="i", rebalance_ms=6 * SESSION_MS)
+
+    again = kit.join(instance="i", rebalance_ms=6 * SESSION_MS)
+    for _ in range(6):
+        kit.wait(SESSION_MS // 2)
+        kit.beat(leader)
+
+    assert again.waits
+    kit.join(leader, rebalance_ms=6 * SESSION_MS)
+    assert again.joined.error is ErrorCode.NONE
+
+
 def test_waiting_sync_under_the_old_id_is_fenced_and_a_rebalance_begins() -> None:
     kit = ClassicKit()
     [leader] = kit.stable(1)

@@ -14,10 +14,13 @@ from tests.coordinators.groups.consumer.kit import (
     refusal,
     topic_id,
 )
-from trio_kafka.coordinators.groups.consumer.values import OwnedTopic
+from trio_kafka.coordinators.groups.consumer.heartbeat import heartbeat
+from trio_kafka.coordinators.groups.consumer.values import Heartbeat, OwnedTopic
 from trio_kafka.coordinators.groups.settings import GroupSettings
+from trio_kafka.coordinators.shards.effects import Effects
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.stored.groups.consumer import ConsumerGroupMemberMetadataKey
+from trio_kafka.scheduling.chunked_work import Steps
 
 
 def test_only_member_gets_all_partitions() -> None:
@@ -30,6 +33,33 @@ def test_only_member_gets_all_partitions() -> None:
     assert answer.heartbeat_interval_ms == 5000
     assert scene.has("m1") == {"a": [0, 1, 2], "b": [0]}
     assert scene.group.state == "Stable"
+
+
+def test_heartbeat_with_many_topics_is_handled_in_steps_and_stores_each_name_once() -> None:
+    scene = Scene({"a": 1, "t7": 1})
+    names = [f"t{number}" for number in range(5000)]
+    topics = [*reversed(names), *names, "a"]
+    request = Heartbeat(GROUP, "m1", 0, "c", "/h", topics=topics, rebalance_timeout_ms=1, owned=[])
+    pauses = 0
+
+    def event(*arguments: Any) -> Steps[Effects]:
+        nonlocal pauses
+        steps = heartbeat(request, *arguments)
+        assert not isinstance(steps, Effects)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                effects: Effects = end.value
+                return effects
+            pauses += 1
+            yield
+
+    answer = scene.driver.ask(event)
+
+    assert pauses > 100
+    assert set(answer.assignment) == {topic_id("a"), topic_id("t7")}
+    assert scene.group.by_id["m1"].topics == tuple(sorted(["a", *names]))
 
 
 def test_second_member_gets_the_partitions_that_the_first_member_revoked() -> None:

@@ -46,6 +46,12 @@ def test_metadata_hash_without_existing_topics_is_zero() -> None:
     assert whole(metadata_hash(["missing"], MetadataImage(), {})) == 0
 
 
+def test_names_of_many_topics_are_looked_up_in_steps() -> None:
+    names = [f"t{number}" for number in range(5000)]
+
+    assert sum(1 for _ in metadata_hash(names, MetadataImage(), {})) >= 100
+
+
 def test_topic_hashes_are_cached() -> None:
     sample = hashes()["topics"][0]
     _, image = topic_of(sample)

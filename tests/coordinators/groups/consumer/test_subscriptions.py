@@ -10,6 +10,7 @@ from trio_kafka.coordinators.groups.consumer.subscriptions import (
     add_one,
     homogeneous,
 )
+from trio_kafka.scheduling.chunked_work import whole
 
 
 def member(*topics: str, regex: str = "") -> Member:
@@ -40,20 +41,32 @@ def test_hypothetical_counts_do_not_change_the_subscriptions() -> None:
     subscriptions.replace(None, member("a"))
     subscriptions.resolve("x", Resolved(frozenset({"b"}), 1, 1))
 
-    assert subscriptions.topics_with(before, member("c", regex="x")) == {
+    assert whole(subscriptions.topics_with(before, member("c", regex="x"))) == {
         "a": Count(1, 0),
         "b": Count(0, 1),
         "c": Count(1, 0),
     }
-    assert subscriptions.topics_with(before, member("a")) == {"a": Count(2, 0)}
-    assert subscriptions.topics_without([before], ["x", "unknown"]) == {"a": Count(1, 0)}
-    assert subscriptions.topics_if_resolved({"x": Resolved(frozenset({"a"}), 1, 1)}) == {
-        "a": Count(2, 1)
-    }
+    assert whole(subscriptions.topics_with(before, member("a"))) == {"a": Count(2, 0)}
+    assert whole(subscriptions.topics_without([before], ["x", "unknown"])) == {"a": Count(1, 0)}
+    resolved = {"x": Resolved(frozenset({"a"}), 1, 1)}
+    assert whole(subscriptions.topics_if_resolved(resolved)) == {"a": Count(2, 1)}
     assert subscriptions.regexes_with(before, member(regex="y")) == {"y": 1}
     assert subscriptions.regexes_with(None, member(regex="x")) == {"x": 2}
     assert subscriptions.topics == {"a": Count(2, 0), "b": Count(0, 1)}
     assert subscriptions.regexes == {"x": 1}
+
+
+def test_many_topics_are_counted_in_steps() -> None:
+    many = member(*(f"t{number}" for number in range(10_000)))
+    subscriptions = Subscriptions()
+    joined = sum(1 for _ in subscriptions.topics_with(None, many))
+    subscriptions.replace(None, many)
+    resolved = {"x": Resolved(frozenset(many.topics), 1, 1)}
+
+    after_leaving = sum(1 for _ in subscriptions.topics_without([many], []))
+    matched = sum(1 for _ in subscriptions.topics_if_resolved(resolved))
+
+    assert (joined, after_leaving, matched) == (20, 20, 20)
 
 
 def test_member_subscribes_to_named_topics_and_to_matches_of_its_expression() -> None:

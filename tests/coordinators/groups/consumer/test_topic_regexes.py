@@ -5,6 +5,11 @@ import pytest
 from tests.coordinators.groups.consumer.classic import Member
 from tests.coordinators.groups.consumer.kit import GROUP, Scene, refusal
 from trio_kafka.coordinators.groups.consumer import topic_regexes
+from trio_kafka.coordinators.groups.consumer.assignors.spec import (
+    AssignorError,
+    GroupAssignment,
+    GroupSpec,
+)
 from trio_kafka.coordinators.groups.consumer.regex_pattern import compiled, rejection
 from trio_kafka.coordinators.groups.consumer.transition import REGEX
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -66,6 +71,43 @@ def test_refused_records_of_the_first_member_leave_no_search() -> None:
     scene.join("m1", regex="a")
     scene.wait(0)
 
+    assert matches_of(scene) == {"a": ["a"]}
+
+
+class BrokenAssignor:
+    """Assignor of a plugin that fails while it is told so."""
+
+    name = "mine"
+    fails = True
+
+    def assign(self, group: GroupSpec) -> GroupAssignment:
+        if self.fails:
+            raise AssignorError("the database is away")
+        return {}
+
+
+@pytest.mark.parametrize("is_classic", [False, True])
+def test_assignor_that_fails_with_the_event_of_a_search_prevents_no_later_search(
+    is_classic: bool,
+) -> None:
+    scene, assignor = Scene({"a": 1}, consumer_assignors=("mine",)), BrokenAssignor()
+    scene.assignors.swap((), [assignor])
+    if is_classic:
+        assignor.fails = False
+        scene.join("m1", regex="a")
+        assignor.fails = True
+        scene.searches.full = True  # the first search is postponed
+        scene.wait(0)
+        with refusal(ErrorCode.UNKNOWN_SERVER_ERROR):
+            Member(scene, ["a"]).join(asks_for_id=False)
+    else:
+        with refusal(ErrorCode.UNKNOWN_SERVER_ERROR):
+            scene.join("m1", "a", regex="a")
+
+    assert scene.state.searches == {}
+    assignor.fails = scene.searches.full = False
+    scene.join("m1", regex="a")
+    scene.wait(0)
     assert matches_of(scene) == {"a": ["a"]}
 
 

@@ -45,6 +45,17 @@ def test_heartbeat_of_version_0_without_a_member_id_is_refused_after_the_join(ep
         validation.check_heartbeat(heartbeat(member_id="", epoch=epoch, version=0), ["uniform"])
 
 
+def test_heartbeat_with_more_topics_than_a_classic_subscription_may_have_is_refused() -> None:
+    topics = ["t"] * 100_000
+    validation.check_heartbeat(heartbeat(topics=topics), ["uniform"])
+
+    with refusal(
+        ErrorCode.INVALID_REQUEST,
+        "SubscribedTopicNames has 100001 topics: expected at most 100000.",
+    ):
+        validation.check_heartbeat(heartbeat(topics=[*topics, "t"]), ["uniform"])
+
+
 @pytest.mark.parametrize(
     ("name", "field"),
     [

@@ -158,8 +158,12 @@ class Membership:
             del self._instances[member.instance_id]
 
     def rename(self, member: Member, member_id: str) -> Member:
-        """Return a static member under its new id. None of its requests may be pending."""
-        renamed = evolve(member, member_id=member_id)
+        """Return a static member under its new id. None of its requests may be pending.
+
+        It is not new even if its first join was pending: that client is gone, and the one that
+        joins now is alive while its request waits. Source: ClassicGroup.replaceStaticMember.
+        """
+        renamed = evolve(member, member_id=member_id, is_new=False)
         # At the same place: the order of joining stays.
         members = [renamed if other is member else other for other in self]
         self.by_id = {other.member_id: other for other in members}

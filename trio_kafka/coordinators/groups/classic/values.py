@@ -4,7 +4,7 @@ None of them is ever changed. Those made for every request are not frozen, see `
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from attrs import field
 
@@ -14,6 +14,7 @@ from trio_kafka.errors import ErrorCode
 NO_MEMBER_ID = ""  # a client that has not joined, or a member that an administrator removes
 NO_GENERATION = -1
 NO_REASON = "not provided"
+_LONGEST_PREFIX: Final = 8000  # characters, of 4 bytes at most
 
 
 class GroupProtocol(NamedTuple):
@@ -50,9 +51,11 @@ class Join:
 
     @property
     def new_member_id(self) -> str:
-        """Id of a new member; it begins with a name that the operator knows."""
+        """Id of a new member; it begins with a name that the operator knows. The name is cut: an
+        id of more than 32,767 bytes fits into no record and into no answer to the leader.
+        """
         prefix = self.client_id if self.instance_id is None else self.instance_id
-        return f"{prefix}-{self.fresh}"
+        return f"{prefix[:_LONGEST_PREFIX]}-{self.fresh}"
 
 
 @define

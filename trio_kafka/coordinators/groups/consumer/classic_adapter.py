@@ -196,7 +196,7 @@ def _join(
     if after is not before:
         transition.write(records.subscription(group.group_id, after))
     renamed = before.topics != after.topics
-    regex = topic_regexes.update(transition, before, after, request.may_describe)
+    regex = topic_regexes.update(transition, before, after)
     bump = renamed or regex is not topic_regexes.Change.NONE
     plan = yield from refresh_epoch_plan(transition, before, after, bump=bump)
     owned = owned_partitions(subscription, transition.state.image)
@@ -215,6 +215,7 @@ def _join(
         return downgrade(transition, replaced=replaced, joining=reached, cause=cause)
     target = yield from target_for(transition, plan, after)
     reached = advance(transition, after, target, resubscribed=bump, owned=owned)
+    topic_regexes.search_if_due(transition, before, after, request.may_describe)
 
     def committed(now_ms: int) -> Effects:
         """Start the member's session and its timer to sync. No timer runs before the commit."""

@@ -8,6 +8,8 @@ Apache Kafka 4.4.0.
 
 from typing import Final
 
+from attrs import evolve
+
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.consumer import records, topic_regexes, validation
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
@@ -39,8 +41,9 @@ from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.offsets import schedule_expiry
 from trio_kafka.coordinators.shards.effects import Effects, EventResult, Ticket
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.scheduling.chunked_work import Steps
+from trio_kafka.scheduling.chunked_work import Steps, sorted_in_steps
 
+_AT_ONCE: Final = 1000  # topics sorted at once: 0.3 ms
 _logger: Final = get_logger(__name__)
 
 
@@ -51,6 +54,21 @@ def heartbeat(request: Heartbeat, groups: Groups, ticket: Ticket, now_ms: int) -
     FENCED_MEMBER_EPOCH, FENCED_INSTANCE_ID, UNRELEASED_INSTANCE_ID, INVALID_REGULAR_EXPRESSION,
     UNKNOWN_SERVER_ERROR.
     """
+    if request.topics is not None and len(request.topics) > _AT_ONCE:
+        return _of_many_topics(request, groups, ticket, now_ms)
+    return _heartbeat(request, groups, ticket, now_ms)
+
+
+def _of_many_topics(
+    request: Heartbeat, groups: Groups, ticket: Ticket, now_ms: int
+) -> Steps[Effects]:
+    """Handle a heartbeat whose topics are sorted in steps: 60,000 at once take 20 ms."""
+    topics = yield from sorted_in_steps(request.topics or ())
+    effects = _heartbeat(evolve(request, topics=topics), groups, ticket, now_ms)
+    return effects if isinstance(effects, Effects) else (yield from effects)
+
+
+def _heartbeat(request: Heartbeat, groups: Groups, ticket: Ticket, now_ms: int) -> EventResult:
     state = ConsumerShardState.of(groups)
     if request.epoch < JOIN_EPOCH:
         return leave(
@@ -107,7 +125,7 @@ def _change(
     group_id = transition.group.group_id
     if after is not before:
         transition.write(records.subscription(group_id, after))
-    regex = topic_regexes.update(transition, before, after, request.may_describe)
+    regex = topic_regexes.update(transition, before, after)
     renamed = before.topics != after.topics
     bump = renamed or regex is topic_regexes.Change.RESOLVED
     if not bump and before.assignor != after.assignor:
@@ -117,6 +135,7 @@ def _change(
     resubscribed = renamed or regex is not topic_regexes.Change.NONE
     reached = advance(transition, after, target, resubscribed=resubscribed, owned=request.owned)
     seal(transition)
+    topic_regexes.search_if_due(transition, before, after, request.may_describe)
     return _reached(transition, request, before, reached, ticket)
 
 

@@ -83,7 +83,7 @@ def remove(
     unused = _unused_expressions(transition, members)
     for regex in unused:
         transition.write(records.no_expression(group.group_id, regex))
-    remaining = group.subscriptions.topics_without(members, unused)
+    remaining = yield from group.subscriptions.topics_without(members, unused)
     ids = ", ".join(member.member_id for member in members)
     cause = f"member {ids} was removed: {reason}" if reason else f"members have left: {ids}"
     metadata_hash = yield from transition.metadata_hash(remaining)

@@ -79,7 +79,7 @@ def refresh_epoch_plan(
     if not bump and not group.needs_refresh(transition.now_ms):
         return Plan(group.epoch, group.is_homogeneous)
     subscriptions = group.subscriptions
-    topics = subscriptions.topics_with(before, after)
+    topics = yield from subscriptions.topics_with(before, after)
     regexes = subscriptions.regexes_with(before, after)
     is_new = after.member_id not in group.by_id and group.static_member(after.instance_id) is None
     alike = homogeneous(regexes, topics, len(group.by_id) + is_new)

@@ -11,13 +11,14 @@ from typing import Final
 
 from trio_kafka.coordinators.groups.consumer.xxh3 import xxh3_64
 from trio_kafka.metadata.image import MetadataImage, TopicImage
-from trio_kafka.scheduling.chunked_work import Steps
+from trio_kafka.scheduling.chunked_work import Steps, sorted_in_steps
 
 _VERSION: Final = b"\x00"
 _INT: Final = Struct("<i")
 _TWO_LONGS: Final = Struct("<2Q")
 _TWO_BIG: Final = Struct(">2Q")
 _A_STEP: Final = 1000  # partitions in one step
+_NAMES: Final = 50  # topics in one step: 0.5 ms if they are hashed
 
 
 def metadata_hash(
@@ -28,7 +29,9 @@ def metadata_hash(
     known: cached hashes of topics; the caller removes them when a topic changes.
     """
     hashes: list[int] = []
-    for name in sorted(names):
+    for number, name in enumerate((yield from sorted_in_steps(names)), 1):
+        if not number % _NAMES:
+            yield
         topic = image.topics.get(name)
         if topic is not None:
             if name not in hashes_by_name:

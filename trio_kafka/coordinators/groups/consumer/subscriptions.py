@@ -4,12 +4,14 @@ Source: ModernGroup, SubscriptionCount, ResolvedRegularExpression of Apache Kafk
 """
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Final
 
 from attrs import field
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.coordinators.groups.consumer.member import Member
+from trio_kafka.scheduling.chunked_work import Steps, in_slices
 
 _NEVER: Final = -(1 << 63)
 
@@ -34,7 +36,9 @@ class Count:
 
 
 Counts = dict[str, Count]
+_A_STEP: Final = 500  # topics counted in one step: 0.3 ms
 _NONE: Final = Count()
+_count: Final = lru_cache(maxsize=1000)(Count)  # most topics have equal ones
 
 
 @define(eq=False)
@@ -75,46 +79,41 @@ class Subscriptions:
 
     # Counts after a change
 
-    def topics_with(self, before: Member | None, after: Member) -> Counts:
+    def topics_with(self, before: Member | None, after: Member) -> Steps[Counts]:
         """Return the counts after a change of one member. An expression that only this member had,
         and that it gives up, does not count any more.
         """
         counts = dict(self.topics)
         old = () if before is None else before.topics
-        for topic in old:
-            add(counts, topic, -1, 0)
-        for topic in after.topics:
-            add(counts, topic, 1, 0)
+        yield from _add_all(counts, old, -1, 0)
+        yield from _add_all(counts, after.topics, 1, 0)
         regex = "" if before is None else before.regex
         if regex and regex != after.regex and self.regexes.get(regex) == 1:
-            self._forget(counts, regex)
+            yield from self._forget(counts, regex)
         return counts
 
-    def topics_without(self, members: Iterable[Member], regexes: Iterable[str]) -> Counts:
+    def topics_without(self, members: Iterable[Member], regexes: Iterable[str]) -> Steps[Counts]:
         """Return the counts without members that leave, and without the expressions that go with
         them.
         """
         counts = dict(self.topics)
         for member in members:
-            for topic in member.topics:
-                add(counts, topic, -1, 0)
+            yield from _add_all(counts, member.topics, -1, 0)
         for regex in regexes:
-            self._forget(counts, regex)
+            yield from self._forget(counts, regex)
         return counts
 
-    def topics_if_resolved(self, by_regex: Mapping[str, Resolved]) -> Counts:
+    def topics_if_resolved(self, by_regex: Mapping[str, Resolved]) -> Steps[Counts]:
         """Return the counts after expressions get these matches."""
         counts = dict(self.topics)
         for regex, resolved in by_regex.items():
-            self._forget(counts, regex)
-            for topic in resolved.topics:
-                add(counts, topic, 0, 1)
+            yield from self._forget(counts, regex)
+            yield from _add_all(counts, resolved.topics, 0, 1)
         return counts
 
-    def _forget(self, counts: Counts, regex: str) -> None:
+    def _forget(self, counts: Counts, regex: str) -> Steps[None]:
         if regex in self.resolved:
-            for topic in self.resolved[regex].topics:
-                add(counts, topic, 0, -1)
+            yield from _add_all(counts, self.resolved[regex].topics, 0, -1)
 
     def regexes_with(self, before: Member | None, after: Member) -> dict[str, int]:
         """Return the members by expression after a change of one member."""
@@ -154,10 +153,19 @@ def homogeneous(regexes: Mapping[str, int], topics: Counts, members: int) -> boo
     return all(count.by_regex == 1 and not count.by_name for count in topics.values())
 
 
+def _add_all(counts: Counts, topics: Iterable[str], by_name: int, by_regex: int) -> Steps[None]:
+    """Add to the counts of many topics, in steps."""
+    for chunk in in_slices(topics, _A_STEP):
+        for topic in chunk:
+            add(counts, topic, by_name, by_regex)
+        if len(chunk) == _A_STEP:
+            yield
+
+
 def add(counts: Counts, topic: str, by_name: int, by_regex: int) -> None:
     """Add to the counts of a topic; remove it if none is left."""
     before = counts.get(topic, _NONE)
-    after = Count(before.by_name + by_name, before.by_regex + by_regex)
+    after = _count(before.by_name + by_name, before.by_regex + by_regex)
     if after.by_name > 0 or after.by_regex > 0:
         counts[topic] = after
     else:

@@ -36,30 +36,28 @@ class Change(Enum):
     RESOLVED = "resolved"
 
 
-def update(
-    transition: Transition,
-    before: Member,
-    after: Member,
-    may_describe: Callable[[str], bool] | None = None,
-) -> Change:
-    """Note that a member has another expression, and start a search if one is due.
+def update(transition: Transition, before: Member, after: Member) -> Change:
+    """Note that a member has another expression. `search_if_due` must follow.
 
     Raises KafkaError(INVALID_REGULAR_EXPRESSION) for an invalid new one.
     """
     subscriptions = transition.group.subscriptions
-    old, new, change, is_new = before.regex, after.regex, Change.NONE, False
-    if old != new:
-        change = Change.UPDATED
-        if old and subscriptions.regexes.get(old) == 1:
-            transition.write(records.no_expression(transition.group.group_id, old))
-        if new and new not in subscriptions.regexes:
-            compiled(new)
-            is_new = True
-        elif not new or new in subscriptions.resolved:
-            change = Change.RESOLVED
-    if is_new or subscriptions.regexes:
-        _search_if_due(transition, before, after, may_describe, is_new=is_new)
-    return change
+    old, new = before.regex, after.regex
+    if old == new:
+        return Change.NONE
+    if old and subscriptions.regexes.get(old) == 1:
+        transition.write(records.no_expression(transition.group.group_id, old))
+    if _is_new(transition, before, after):
+        compiled(new)
+    elif not new or new in subscriptions.resolved:
+        return Change.RESOLVED
+    return Change.UPDATED
+
+
+def _is_new(transition: Transition, before: Member, after: Member) -> bool:
+    """Return whether the member brings an expression that no member of its group had."""
+    new = after.regex
+    return new not in ("", before.regex, *transition.group.subscriptions.regexes)
 
 
 def check(transition: Transition, regex: str) -> None:
@@ -86,14 +84,18 @@ def is_due(transition: Transition, regexes: Iterable[str], *, is_new: bool = Fal
     )
 
 
-def _search_if_due(
+def search_if_due(
     transition: Transition,
     before: Member,
     after: Member,
-    may_describe: Callable[[str], bool] | None,
-    *,
-    is_new: bool,
+    may_describe: Callable[[str], bool] | None = None,
 ) -> None:
+    """Start a search if one is due after the change of a member. Nothing of the event may fail
+    afterwards: a search that is noted, and whose timer is never set, prevents all later ones.
+    """
+    is_new = _is_new(transition, before, after)
+    if not is_new and not transition.group.subscriptions.regexes:
+        return
     regexes = transition.group.subscriptions.regexes_with(before, after)
     if not regexes or not is_due(transition, regexes, is_new=is_new):
         return
@@ -154,7 +156,8 @@ def _take(transition: Transition, search: Search) -> Steps[Effects]:
             )
         )
         yield
-    metadata_hash = yield from transition.metadata_hash(subscriptions.topics_if_resolved(changed))
+    counts = yield from subscriptions.topics_if_resolved(changed)
+    metadata_hash = yield from transition.metadata_hash(counts)
     if changed or metadata_hash != group.metadata_hash:
         cause = "topics that match the group's regular expressions have changed"
         transition.refreshed(transition.bump(metadata_hash, cause))

@@ -6,6 +6,7 @@ Source: GroupCoordinatorService, GroupMetadataManager, ConsumerGroup of Apache K
 from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
+from trio_kafka.coordinators.groups.bounded_decode import MOST_ITEMS
 from trio_kafka.coordinators.groups.consumer.member import Member, Owned
 from trio_kafka.coordinators.groups.consumer.values import (
     JOIN_EPOCH,
@@ -24,7 +25,10 @@ TopicIdOf = Callable[[str], TopicId | None]
 
 
 def check_heartbeat(request: Heartbeat, assignors: Collection[str]) -> None:
-    """Raise KafkaError for a malformed request: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR."""
+    """Raise KafkaError for a malformed request: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR.
+
+    The bound of topics is that of a subscription in the classic protocol; Kafka has none.
+    """
     if not request.member_id.strip() and (
         request.version >= 1 or request.epoch > 0 or request.epoch == LEAVE_EPOCH
     ):
@@ -36,25 +40,32 @@ def check_heartbeat(request: Heartbeat, assignors: Collection[str]) -> None:
     if request.rack_id is not None and not request.rack_id.strip():
         raise _empty("RackId")
     if request.epoch == JOIN_EPOCH:
-        if request.rebalance_timeout_ms == SAME:
-            raise _invalid("RebalanceTimeoutMs must be provided in first request.")
-        if request.owned is None or request.owned:
-            raise _invalid("TopicPartitions must be empty when (re-)joining.")
-        if request.topics is None and request.regex is None:
-            raise _invalid(
-                "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when "
-                "(re-)joining."
-            )
+        _check_join(request)
     elif request.epoch == LEAVE_STATIC_EPOCH:
         if request.instance_id is None:
             raise _invalid("InstanceId can't be null.")
     elif request.epoch < LEAVE_STATIC_EPOCH:
         raise _invalid("MemberEpoch is invalid.")
+    if request.topics is not None and len(request.topics) > MOST_ITEMS:
+        count = len(request.topics)
+        raise _invalid(f"SubscribedTopicNames has {count} topics: expected at most {MOST_ITEMS}.")
     if request.assignor is not None and request.assignor not in assignors:
         raise KafkaError(
             ErrorCode.UNSUPPORTED_ASSIGNOR,
             f"ServerAssignor {request.assignor} is not supported. "
             f"Supported assignors: {', '.join(assignors)}.",
+        )
+
+
+def _check_join(request: Heartbeat) -> None:
+    if request.rebalance_timeout_ms == SAME:
+        raise _invalid("RebalanceTimeoutMs must be provided in first request.")
+    if request.owned is None or request.owned:
+        raise _invalid("TopicPartitions must be empty when (re-)joining.")
+    if request.topics is None and request.regex is None:
+        raise _invalid(
+            "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when "
+            "(re-)joining."
         )
 
 
