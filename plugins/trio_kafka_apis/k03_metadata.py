@@ -3,8 +3,9 @@
 Never waits. Encoded responses are cached until the metadata change, by what was asked and what the
 client may see. Others are made in steps, as a cluster may have 100,000 partitions. If client and
 settings allow it, the controller is asked to create a topic that does not exist. The client gets
-UNKNOWN_TOPIC_OR_PARTITION and retries until the topic is there. Brokers have their address on the
-listener of the request; one without an address there is left out.
+UNKNOWN_TOPIC_OR_PARTITION and retries until the topic is there. New topics are charged to the quota
+of the client; while that is used up, none is created. Brokers have their address on the listener of
+the request; one without an address there is left out.
 
 Any client may ask for the brokers. A topic needs DESCRIBE: without it a named topic gets
 TOPIC_AUTHORIZATION_FAILED, whether it exists or not, and a list of all topics leaves it out.
@@ -40,11 +41,12 @@ from trio_kafka.protocol.messages.k03_metadata import (
 from trio_kafka.requests.api import MANY_PARTITIONS, api
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.lazy_arrays import lazily
-from trio_kafka.requests.parts import TopicCreation
+from trio_kafka.requests.parts import TopicCreation, TopicRequester
 from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.replies import Encoded, encoded_in_steps
 from trio_kafka.requests.response_cache import ResponseCache
 from trio_kafka.requests.rows import for_each
+from trio_kafka.requests.throttling.throttle import Throttle
 from trio_kafka.scheduling.chunked_work import sorted_in_steps
 from trio_kafka.security.operations import Operation
 
@@ -209,7 +211,7 @@ def _cluster_operations(request: MetadataRequest, context: Context) -> int:
 def _make(
     cache_key: Hashable, visible: _Visible, *, request: MetadataRequest, context: Context
 ) -> Eventual[Encoded]:
-    """Make the response, and have missing topics created. asked: key in the cache, or None."""
+    """Make the response, and have missing topics created. cache_key: None: do not cache."""
     image = context.image
     unknown: list[Name] = []
     missing: list[str] = []
@@ -224,7 +226,7 @@ def _make(
 
     def encode() -> Eventual[Encoded]:
         if missing:
-            context[TopicCreation].want(missing)
+            context[TopicCreation].want(missing, _requester(context))
         response = _describe(request, visible, image=image, context=context)
         return Work(encoded_in_steps(response, context.version)).then(keep)
 
@@ -234,6 +236,13 @@ def _make(
         return answer
 
     return for_each(visible.names, look_up, encode)
+
+
+def _requester(context: Context) -> TopicRequester:
+    # The broker creates the topics by a new CreateTopics, so they are charged strictly, whatever
+    # the version of this request.
+    charge = context[Throttle].mutations(context.request, strict=True)
+    return TopicRequester(principal=context.principal, client_id=context.client_id, charge=charge)
 
 
 def _name(topic: MetadataRequestTopic, version: int) -> Name:

@@ -1,14 +1,15 @@
 """DescribeDelegationToken (key 41): list tokens with their HMACs.
 
-Never waits; many tokens are listed in steps. Owners in the request are those of whom a token is, or
-who may renew it; null is all tokens, an empty list none. A client that logged in by a token gets
+Never waits; many tokens are listed in steps. Owners in the request are owners, requesters or
+renewers of a token; null is all tokens, an empty list none. A client that logged in by a token gets
 none. Source: KIP-48, KIP-373.
 
-A client sees its own tokens and those that it may renew. Others need DESCRIBE on the token, whose
-name is its id, or DESCRIBE_TOKENS on the user who owns it; the others are left out.
+A client sees its own tokens, those that it has requested for other owners, and those that it may
+renew. Others need DESCRIBE on the token, whose name is its id, or DESCRIBE_TOKENS on the user who
+owns it; the others are left out.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from trio_kafka.pending import Eventual
@@ -68,16 +69,22 @@ def _describe(
 
 
 def _is_wanted(record: DelegationTokenRecord, owners: Collection[str] | None) -> bool:
-    return owners is None or record.owner in owners or any(r in owners for r in record.renewers)
+    return owners is None or any(principal in owners for principal in _principals(record))
 
 
 def _is_visible(record: DelegationTokenRecord, context: Context) -> bool:
     return (
-        context.principal == record.owner
-        or context.principal in record.renewers
+        context.principal in _principals(record)
         or context.is_authorized(Operation.DESCRIBE, token=record.token_id)
         or context.is_authorized(Operation.DESCRIBE_TOKENS, user=record.owner)
     )
+
+
+def _principals(record: DelegationTokenRecord) -> Iterator[str]:
+    """Yield the principals of a token: `ownerOrRenewer` of Apache Kafka's TokenInformation."""
+    yield record.owner
+    yield record.requester
+    yield from record.renewers
 
 
 def _row(record: DelegationTokenRecord, token_hmac: bytes) -> DescribedDelegationToken:

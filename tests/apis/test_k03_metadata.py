@@ -8,6 +8,9 @@ import trio
 from trio.testing import MockClock
 
 from tests.apis.kit import TWO_LISTENERS, broker, codes, delete_topic, lead_elsewhere, stable
+from tests.apis.test_k49_alter_client_quotas import alter, entry
+from tests.broker.sasl import sasl_broker
+from tests.broker.tokens import ask_as
 from trio_kafka.controller.configs import ConfigChange, Operation
 from trio_kafka.controller.topics import NewPartitions
 from trio_kafka.errors import ErrorCode
@@ -265,6 +268,40 @@ class TestCreation:
                 node for _, node in served.broker.node.walk() if node.name == "auto-topic-creation"
             ]
             assert creation.figures()["refused"] == 2  # asked for again: the answer was not kept
+
+    @pytest.mark.parametrize("version", [4, 13])
+    async def test_no_topic_is_auto_created_while_the_quota_of_the_client_is_used_up(
+        self, autojump_clock: MockClock, version: int
+    ) -> None:
+        async with sasl_broker({"num.partitions": "5"}) as served:
+            await alter(served, entry({"user": "ann"}, controller_mutation_rate=0.001))
+
+            async def ask(user: str, name: str) -> set[str]:
+                """Return the topics that exist after the request."""
+                answer = await ask_as(served, user, named(name, create=True), version)
+                assert codes(answer.topics) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+                await trio.sleep(1)
+                return set(served.broker.metadata.image.topics)
+
+            assert await ask("ann", "first") == {"first"}  # its 5 partitions overdraw the quota
+            assert await ask("ann", "second") == {"first"}
+            assert await ask("bob", "third") == {"first", "third"}
+            await trio.sleep(5 / 0.001)
+            assert await ask("ann", "second") == {"first", "second", "third"}
+
+    async def test_a_policy_sees_the_principal_for_which_a_topic_is_auto_created(
+        self, autojump_clock: MockClock
+    ) -> None:
+        calls: list[tuple[str, str]] = []
+        async with sasl_broker() as served:
+            served.broker.controller.policies.topics.append(
+                lambda topic, principal: calls.append((topic.name, principal))
+            )
+            await ask_as(served, "ann", named("of-ann", create=True))
+            await ask_as(served, "bob", named("of-bob", create=True))
+            await trio.sleep(1)
+
+        assert calls == [("of-ann", "User:ann"), ("of-bob", "User:bob")]
 
 
 class TestOperations:

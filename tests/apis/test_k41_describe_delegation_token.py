@@ -63,6 +63,23 @@ async def test_with_acls_a_client_sees_its_own_tokens_and_those_that_it_may_desc
     assert seen_by_user == every
 
 
+async def test_a_client_sees_tokens_that_it_requested_for_another_owner(
+    autojump_clock: MockClock,
+) -> None:
+    for_bob = allow(Operation.CREATE_TOKENS, ResourceType.USER, "User:bob", principal="User:ann")
+    async with token_broker(AUTHORIZER) as served:
+        assert await create_acls(served, for_bob) == [0]
+        token = await create(served, "ann", owner="bob")
+        await create(served, "bob")
+        of_ann = DescribeDelegationTokenRequest([DescribeDelegationTokenOwner("User", "ann")])
+        seen_by_ann = await described(served, "ann")
+        chosen_by_bob = (await ask_as(served, "bob", of_ann)).tokens
+
+    assert token.error_code == 0
+    for rows in (seen_by_ann, chosen_by_bob):
+        assert [(row.token_id, row.principal_name) for row in rows] == [(token.token_id, "bob")]
+
+
 async def test_clients_without_an_identity_of_their_own_see_no_token(
     autojump_clock: MockClock,
 ) -> None:

@@ -1,5 +1,8 @@
+from difflib import get_close_matches
+
 import pytest
 
+from trio_kafka.config import catalogue
 from trio_kafka.config.catalogue import base_of, every_setting, has_prefix, setting_of, unknown
 
 
@@ -35,6 +38,22 @@ def test_the_message_of_an_unknown_setting_suggests_the_nearest_name():
     assert unknown("num.io.thread") == "no such setting: did you mean num.io.threads?"
     assert unknown("log.cleaner.thread") == "no such setting: did you mean log.cleaner.threads?"
     assert unknown("x") == "no such setting"
+
+
+def test_the_nearest_name_of_an_unknown_setting_is_searched_for_once(monkeypatch):
+    searches = []
+
+    def search(name, *args, **options):
+        searches.append(name)
+        return get_close_matches(name, *args, **options)
+
+    monkeypatch.setattr(catalogue, "get_close_matches", search)
+
+    for _ in range(3):
+        unknown("num.io.threadz")
+        unknown("x" * 10_000)
+
+    assert searches == ["num.io.threadz"]  # and no setting is like a very long name
 
 
 def test_the_catalogue_has_supported_unsupported_and_trio_kafka_settings():

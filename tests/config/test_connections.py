@@ -25,6 +25,12 @@ def test_connection_overrides_are_parsed_as_hosts_and_counts(text, overrides):
     assert broker_config({OVERRIDES: text}).max_connections_per_ip_overrides == text
 
 
+def test_the_overrides_of_a_value_are_parsed_once():
+    text = ",".join(f"h{number}:1" for number in range(3500))
+
+    assert overrides_of(text) is overrides_of(text)
+
+
 @pytest.mark.parametrize(
     "text", ["h", "h:", ":1", "h:-1", "h:x", "[::1]:5", "a b:1", "a:1,x", "h:٣"]
 )

@@ -4,8 +4,9 @@ import pytest
 from attrs import evolve
 
 from tests.controller.kit import image_of
-from trio_kafka.controller.scram import ScramChange, ScramUpsertion, alter_scram
+from trio_kafka.controller.scram import SCRAM_LEVEL, ScramChange, ScramUpsertion, alter_scram
 from trio_kafka.errors import ErrorCode
+from trio_kafka.metadata.features import METADATA_VERSION
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.protocol.stored.metadata.security import (
     RemoveUserScramCredentialRecord,
@@ -16,10 +17,10 @@ from trio_kafka.security.sasl.scram import SHA_256, SHA_512, credential_of
 PUT = ScramUpsertion(salt=b"salt", salted_password=b"salted", iterations=4096)
 
 
-def image(*keys: tuple[str, int]) -> MetadataImage:
+def image(*keys: tuple[str, int], level: int = SCRAM_LEVEL) -> MetadataImage:
     base = image_of()
     records = {key: UserScramCredentialRecord(name=key[0], mechanism=key[1]) for key in keys}
-    return evolve(base, scram=base.scram.updated(records))
+    return evolve(base, scram=base.scram.updated(records), features={METADATA_VERSION: level})
 
 
 def outcome(
@@ -93,6 +94,16 @@ def test_the_first_error_of_a_user_stays_whatever_follows() -> None:
     )
 
     assert (errors, records) == ({"ann": ErrorCode.RESOURCE_NOT_FOUND}, [])
+
+
+def test_no_credential_is_changed_while_the_metadata_version_is_too_old() -> None:
+    old = image(("bob", 1), level=10)  # 3.5-IV1
+    changes = ScramChange("ann", 1, PUT), ScramChange("bob", 1), ScramChange("ann", 2, PUT)
+
+    errors, records = outcome(old, *changes)
+
+    assert (errors, records) == (dict.fromkeys(["ann", "bob"], ErrorCode.UNSUPPORTED_VERSION), [])
+    assert outcome(image(("bob", 1)), *changes[:2])[0] == {"ann": None, "bob": None}
 
 
 def test_the_text_of_a_change_hides_its_secrets() -> None:

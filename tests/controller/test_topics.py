@@ -79,6 +79,8 @@ def test_a_replica_on_a_broker_with_several_directories_is_unassigned() -> None:
         ({"partitions": -2}, ErrorCode.INVALID_PARTITIONS),
         ({"partitions": 10_001}, ErrorCode.POLICY_VIOLATION),
         ({"replication_factor": 0}, ErrorCode.INVALID_REPLICATION_FACTOR),
+        ({"partitions": 0, "replication_factor": -2}, ErrorCode.INVALID_REPLICATION_FACTOR),
+        ({"partitions": 10_001, "replication_factor": 0}, ErrorCode.INVALID_REPLICATION_FACTOR),
         ({"replication_factor": 4}, ErrorCode.INVALID_REPLICATION_FACTOR),
         ({"assignments": {0: [1]}, "partitions": 1}, ErrorCode.INVALID_REQUEST),
         ({"assignments": {0: [1]}, "replication_factor": 1}, ErrorCode.INVALID_REQUEST),

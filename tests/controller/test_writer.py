@@ -245,3 +245,23 @@ async def test_other_tasks_run_after_about_every_eighth_small_decision(
         nursery.cancel_scope.cancel()
 
     assert 4 <= counts[-1] - counts[0] <= 6  # a decision counts as 8 records of 64
+
+
+async def test_other_tasks_run_after_each_slow_decision_even_a_refused_one(
+    world: World, autojump_clock: trio.testing.MockClock
+) -> None:
+    def refuse_slowly() -> Decision[None]:
+        autojump_clock.jump(0.008)
+        raise KafkaError(ErrorCode.INVALID_CONFIG)
+
+    async with writing(world) as (writer, _), trio.open_nursery() as nursery:
+        passes = Passes()
+        nursery.start_soon(passes.run)
+        await trio.lowlevel.checkpoint()
+        before = passes.count
+        for _ in range(7):
+            with pytest.raises(KafkaError):
+                await writer.write(refuse_slowly)
+            await writer.pause()
+        assert passes.count - before >= 6  # one more or less: a pass has no order
+        nursery.cancel_scope.cancel()

@@ -3,9 +3,10 @@
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from trio_kafka.controls.api_limits import ApiLimits
 from trio_kafka.controls.interceptors import Forward, Interceptors, RecordingOwner
 from trio_kafka.controls.running import KIT_CLIENT
-from trio_kafka.errors import ErrorCode
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.plugin import Context, api
 from trio_kafka.testing.harness import PluginHarness
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
@@ -56,6 +57,27 @@ async def test_interceptor_delays_and_changes_the_response_until_its_removal(
         slow.remove()
         assert (await harness.ask(EchoRequest("c"))).number == 0
         assert len(harness.interceptors) == 0
+
+
+async def test_a_coroutine_of_an_api_that_is_switched_off_sees_no_request_of_another_api(
+    autojump_clock: MockClock,
+) -> None:
+    async with PluginHarness(handlers=[echo, wait]) as harness:
+        interceptors, limits = Interceptors(harness), ApiLimits(harness)
+        limit = limits.switch_off("Echo")
+
+        @interceptors.on("Echo")
+        async def refuse(request: object, context: Context, forward: Forward) -> object:
+            await trio.lowlevel.checkpoint()
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "no")
+
+        other = await harness.ask(WaitRequest())
+        calls_while_off = refuse.calls
+        limit.remove()
+        answer = await harness.ask(EchoRequest("a"))
+
+        assert (other.error_code, calls_while_off) == (0, 0)
+        assert (answer.error_code, refuse.calls) == (ErrorCode.INVALID_REQUEST, 1)
 
 
 async def test_interceptor_for_all_apis_is_removed_at_the_end_of_its_block(

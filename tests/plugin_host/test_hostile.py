@@ -565,15 +565,43 @@ async def test_requests_intercepted_by_a_failed_closed_plugin_are_refused(
         assert refused.error_message == "plugin bad has failed"
 
 
+@pytest.mark.parametrize("policy", ["isolate", "restart"])
 async def test_a_failed_start_of_a_closed_plugin_prevents_the_broker_start(
-    autojump_clock: MockClock,
+    autojump_clock: MockClock, policy: str
 ) -> None:
     async def start(context: Any) -> None:
         await raises(ValueError("no"))
 
     with pytest.raises(StartError, match="plugin bad: ValueError: no"):
-        async with served_broker(simulated_world(), plugins=[bad(start, closed=True)]):
+        async with served_broker(
+            simulated_world(), plugins=[bad(start, closed=True, policy=policy)]
+        ):
             pass
+
+
+async def test_requests_are_refused_until_a_closed_plugin_has_been_restarted(
+    autojump_clock: MockClock,
+) -> None:
+    starts: list[int] = []
+
+    async def start(context: Any) -> None:
+        starts.append(len(starts))
+        context.before(EchoRequest, lambda request, _: None)
+        if len(starts) == 2:
+            await raises(ValueError("not yet"))
+
+    bad_plugin = bad(start, closed=True, policy="restart")
+    async with served_broker(simulated_world(), plugins=[bad_plugin, echo]) as served:
+        served.broker.plugins.find("bad").current.fail("somebody said so")
+        codes = []
+        for _ in range(3):  # before the first restart, which fails, and between it and the second
+            await trio.sleep(0.9)
+            codes.append((await served.ask(EchoRequest("a"))).error_code)
+        await trio.sleep(2)
+        answer = await served.ask(EchoRequest("a"))
+
+    assert codes == [UNKNOWN_SERVER_ERROR] * 3
+    assert (answer.error_code, len(starts)) == (0, 3)
 
 
 async def test_plugins_start_in_their_order_and_stop_in_reverse_order(

@@ -7,6 +7,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 import trio
@@ -265,6 +266,75 @@ async def test_the_old_generation_continues_to_serve_after_a_failed_reload(
         assert len(private_names()) == 3
 
 
+def restarted(start_s: float = 0.0, end_s: float = 0.0) -> str:
+    """Source of a greeter that restarts, counts its lives, and takes some time to start and end."""
+    body = f"""
+    await trio.sleep({start_s})
+    lives = context.counter("greeter_lives")
+    lives.value += 1
+    try:
+        yield
+        await trio.sleep({end_s})
+    finally:
+        lives.value -= 1
+"""
+    policy = GREETER.replace('@plugin("greeter"', '@plugin("greeter", policy="restart"')
+    return policy.replace("\n        yield\n", indent(body, "    "))
+
+
+async def assert_one_life(served: ServedBroker, generation: int) -> None:
+    """Assert that one generation runs, now and when every restart would be over."""
+    for wait_s in (0, 400):
+        await trio.sleep(wait_s)
+        hosted = served.broker.plugins.find("greeter")
+        assert await greet(served) == "hello Ada"
+        assert (hosted.state, hosted.generation) == (State.READY, generation)
+        assert served.broker.counters.value("greeter_lives", plugin="greeter") == 1
+
+
+async def test_a_reload_while_a_failed_generation_ends_leaves_one_generation(
+    autojump_clock: MockClock, site: Path
+) -> None:
+    write_greeter(site, restarted(end_s=3))
+    async with served_broker(simulated_world(), plugins=None) as served:
+        served.broker.plugins.find("greeter").current.fail("somebody said so")
+        await trio.sleep(0.5)
+
+        assert await served.broker.plugins.reload("greeter") == 2
+        await trio.sleep(5)  # the failed generation has ended
+
+        await assert_one_life(served, 2)
+
+
+async def test_a_reload_while_a_restart_is_under_way_leaves_one_generation(
+    autojump_clock: MockClock, site: Path
+) -> None:
+    write_greeter(site, restarted(start_s=2))
+    async with served_broker(simulated_world(), plugins=None) as served:
+        served.broker.plugins.find("greeter").current.fail("somebody said so")
+        await trio.sleep(2)  # the restart began after one second
+
+        assert await served.broker.plugins.reload("greeter") == 3
+        await trio.sleep(1)
+
+        await assert_one_life(served, 3)
+
+
+async def test_a_plugin_is_restarted_after_a_reload_that_failed_meanwhile(
+    autojump_clock: MockClock, site: Path
+) -> None:
+    write_greeter(site, restarted())
+    async with served_broker(simulated_world(), plugins=None) as served:
+        served.broker.plugins.find("greeter").current.fail("somebody said so")
+        change(site, "greeter/serving.py", "trio.sleep(0.0)", "trio.sleep(5); raise OSError('no')")
+
+        with pytest.raises(PluginError, match="no"):
+            await served.broker.plugins.reload("greeter")
+        await trio.sleep(1)
+
+        await assert_one_life(served, 3)
+
+
 async def test_reloads_under_load_drop_no_connection_and_fail_no_request(
     autojump_clock: MockClock, site: Path, size: Callable[[int, int], int]
 ) -> None:
@@ -400,12 +470,12 @@ async def test_a_reload_during_another_reload_is_refused_after_one_second(
 ) -> None:
     async with served_broker(simulated_world(), plugins=None) as served:
         hosted = served.broker.plugins.find("greeter")
-        hosted.busy = True
+        hosted.reload_over = trio.Event()
         began = trio.current_time()
         with pytest.raises(TooSoonError, match="is being reloaded"):
             await served.broker.plugins.reload("greeter")
         assert trio.current_time() - began == pytest.approx(1.0, abs=0.01)
         assert hosted.generation == 1
 
-        hosted.busy = False
+        hosted.reload_over = None
         assert await served.broker.plugins.reload("greeter") == 2

@@ -1,12 +1,17 @@
 """A loop in a thread: calls, failures, its end."""
 
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 import pytest
 import trio
-from trio.testing import MockClock
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from trio_kafka.errors import InvariantError
 from trio_kafka.testing.kafka.threaded import running_broker
-from trio_kafka.testing.loop_thread import LoopEndedError
+from trio_kafka.testing.loop_thread import LoopEndedError, LoopThread
+from trio_kafka.world.clock import SkippingClock
 
 
 def test_calls_to_an_ended_broker_are_refused():
@@ -54,3 +59,69 @@ def test_stack_of_the_loop_thread_shows_the_blocking_call():
         blocked = kafka.thread.hold()
         assert "resume.wait()" in kafka.thread.stack()
         blocked.set()
+
+
+def test_a_call_while_the_block_is_left_is_refused_and_the_loop_ends_in_order():
+    errors: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            thread.call(trio.lowlevel.checkpoint)
+        except BaseException as error:
+            errors.append(error)
+
+    @asynccontextmanager
+    async def block(_: SkippingClock) -> AsyncIterator[None]:
+        yield
+        await trio.to_thread.run_sync(call)
+
+    thread = LoopThread(block)
+    thread.start()
+    thread.stop()
+
+    [error] = errors
+    assert isinstance(error, LoopEndedError)
+    assert "the loop has ended, with its block" in str(error)
+
+
+def test_a_call_while_the_loop_fails_raises_the_failure():
+    errors: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            thread.call(trio.lowlevel.checkpoint)
+        except BaseException as error:
+            errors.append(error)
+
+    caller = threading.Thread(target=call)
+    is_called = threading.Event()
+
+    async def fail() -> None:
+        await trio.lowlevel.checkpoint()
+        raise InvariantError("state is wrong")
+
+    @asynccontextmanager
+    async def block(_: SkippingClock) -> AsyncIterator[None]:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(fail)
+            try:
+                yield
+            finally:
+                caller.start()
+                with trio.CancelScope(shield=True):
+                    while not thread.calls:
+                        await trio.sleep(0)
+                    await wait_all_tasks_blocked()
+                is_called.set()
+
+    thread = LoopThread(block)
+    thread.start()
+    assert is_called.wait(30)
+    caller.join()
+    with pytest.raises(InvariantError, match="state is wrong"):
+        thread.stop()
+
+    [error] = errors
+    assert isinstance(error, LoopEndedError)
+    assert "has failed: InvariantError" in str(error)
+    assert isinstance(error.__cause__, InvariantError)

@@ -106,6 +106,31 @@ def test_factory_starts_brokers_with_their_own_settings_directory_and_port(run):
     done.stdout.fnmatch_lines(["*in use*"])
 
 
+def test_shared_broker_ends_the_transactions_that_a_test_left_open(run):
+    done = run(
+        """
+        from confluent_kafka import Producer
+
+        def test_leaves_one_open(kafka):
+            kafka.produce("orders", "a", transactional_id="pay")
+
+        def test_begins_another_one_after_a_client(kafka):
+            assert kafka.transaction("pay").state in ("PrepareAbort", "CompleteAbort")
+            client = Producer(
+                {"bootstrap.servers": kafka.bootstrap, "transactional.id": "pay", "log_level": 0}
+            )
+            client.init_transactions(10)
+            del client
+            kafka.produce("orders", "b", transactional_id="pay")
+            kafka.commit("pay")
+            records = kafka.wait_for_records("orders", 1, committed=True)
+            assert [record.text for record in records] == ["b"]
+        """,
+        "--kafka-scope=session",
+    )
+    done.assert_outcomes(passed=2)
+
+
 def test_shared_broker_drops_topics_and_groups_of_a_test_and_keeps_shared_fixtures(run):
     done = run(
         """

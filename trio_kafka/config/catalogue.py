@@ -7,6 +7,7 @@ A name may have a listener's prefix, `listener.name.<name>.` or, for one SASL me
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Final
 
 from trio_kafka.config.broker import BrokerConfig
@@ -47,6 +48,7 @@ _OF_MECHANISMS: Final = (
     "sasl.login.class",
     "sasl.server.callback.handler.class",
 )
+_LONGEST: Final = 200  # characters of a name that may be like a setting's, with a prefix
 
 
 def every_setting() -> Mapping[str, Setting]:
@@ -118,5 +120,13 @@ def unknown(name: str) -> str:
         return "is a topic setting" + (f": use {server[0][0]} for a broker" if server else "")
     if instead := replacement_of(name):
         return f"Kafka 4 removed this setting: {instead}"
+    near = _nearest(name)
+    return "no such setting" + (f": did you mean {near}?" if near else "")
+
+
+@lru_cache(maxsize=64)  # the search takes 8 ms, and the next attempt often has the same name
+def _nearest(name: str) -> str | None:
+    if len(name) > _LONGEST:
+        return None
     near = get_close_matches(name, every_setting(), n=1, cutoff=0.7)
-    return "no such setting" + (f": did you mean {near[0]}?" if near else "")
+    return near[0] if near else None

@@ -44,6 +44,15 @@ class ClientMetricsConfig:
 CLIENT_METRICS_SETTINGS: Final = settings_of(ClientMetricsConfig)
 
 
+def is_client_metrics_setting(name: str, text: str) -> bool:
+    """Return whether the name is a setting of a subscription, and the text a value of it."""
+    try:
+        CLIENT_METRICS_SETTINGS[name].parse(text)
+    except (ConfigError, KeyError):
+        return False
+    return True
+
+
 def client_metrics_config(texts: Mapping[str, str]) -> ClientMetricsConfig:
     """Return a subscription. Raises ConfigError for a value that cannot be parsed."""
     values = {}

@@ -13,6 +13,7 @@ from attrs import field
 from trio_kafka.attributes import frozen
 from trio_kafka.controller.decision import Decision
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.features import METADATA_VERSION
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.protocol.stored.metadata.security import (
     RemoveUserScramCredentialRecord,
@@ -20,6 +21,8 @@ from trio_kafka.protocol.stored.metadata.security import (
 )
 from trio_kafka.security.sasl.scram import BY_NUMBER, ScramMechanism, credential_of
 
+SCRAM_LEVEL: Final = 11
+"""First level of metadata.version with SCRAM credentials: 3.5-IV2."""
 _A_STEP: Final = 50  # credentials, about 10 µs each
 Altered = dict[str, KafkaError | None]
 _Record = UserScramCredentialRecord | RemoveUserScramCredentialRecord
@@ -94,6 +97,10 @@ def _record(change: ScramChange) -> _Record:
 
 def _error(image: MetadataImage, change: ScramChange) -> KafkaError | None:
     """Return why a change is not possible; None if it is."""
+    if image.features.get(METADATA_VERSION, 0) < SCRAM_LEVEL:
+        return KafkaError(
+            ErrorCode.UNSUPPORTED_VERSION, "The current metadata.version does not support SCRAM"
+        )
     mechanism = BY_NUMBER.get(change.mechanism)
     if not change.user:
         return KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")

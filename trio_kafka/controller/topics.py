@@ -265,6 +265,10 @@ def _replicas(
         factor = len(topic.assignments[0])
         in_order = (topic.assignments[number] for number in range(len(topic.assignments)))
         return [_valid_replicas(image, nodes, factor) for nodes in in_order]
+    # Kafka's order: if both counts are invalid, the client gets the error of the factor.
+    if factor != DEFAULT and factor <= 0:
+        reason = f"replication factor {factor}: expected 1 or more, or -1"
+        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, reason)
     if count != DEFAULT and count <= 0:
         raise KafkaError(
             ErrorCode.INVALID_PARTITIONS, f"{count} partitions: expected 1 or more, or -1"
@@ -272,9 +276,6 @@ def _replicas(
     if count > MOST_PARTITIONS:
         reason = f"{count} partitions: expected at most {MOST_PARTITIONS} in one request"
         raise KafkaError(ErrorCode.POLICY_VIOLATION, reason)
-    if factor != DEFAULT and factor <= 0:
-        reason = f"replication factor {factor}: expected 1 or more, or -1"
-        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, reason)
     count = settings.num_partitions if count == DEFAULT else count
     factor = settings.default_replication_factor if factor == DEFAULT else factor
     return place(_usable(image), count, factor=factor, choose=choose)

@@ -3,7 +3,8 @@
 `present` is the state with all appended records, committed or not. A decision and its append are
 one change. Changes are made one after the other, in order, so nothing happens between what a
 decision reads and its append. A topic may have 10,000 partitions, so records are made, replayed and
-encoded in slices. Until the batch is appended, none of it is visible.
+encoded in slices. Until the batch is appended, none of it is visible. Between decisions there is a
+checkpoint after 64 records or a millisecond: a check of a broker's settings may take several.
 """
 
 from collections.abc import Callable, Iterable
@@ -27,6 +28,7 @@ T = TypeVar("T")
 
 _SLICE: Final = 16  # records in one step, of 10 µs each, or 60 µs with a change of leader
 _UNPAUSED: Final = 64  # records of several decisions without a checkpoint
+_UNPAUSED_S: Final = 0.001  # for several decisions without a checkpoint: few take as long
 _NAMES: Final = 1000  # names in one step
 _DECISION: Final = 8  # cost of a decision itself, in records
 _NOT_ACTIVE: Final = "this node is not the active controller"
@@ -57,6 +59,7 @@ class Writer:
         self._image: MetadataImage | None = None
         self._lock = trio.Lock()
         self._unpaused = 0
+        self._unpaused_s = 0.0
 
     @property
     def active(self) -> bool:
@@ -102,7 +105,11 @@ class Writer:
             await self._lock.acquire()
         try:
             self._unpaused += _DECISION
-            decision = decide()
+            began = trio.current_time()
+            try:
+                decision = decide()
+            finally:
+                self._unpaused_s += trio.current_time() - began
             if not validate_only:
                 await self._append(decision.records)
             return decision.result, self.present.offset
@@ -111,8 +118,9 @@ class Writer:
 
     async def pause(self) -> None:
         """Have a checkpoint between decisions if it is due."""
-        if self._unpaused >= _UNPAUSED:
+        if self._unpaused >= _UNPAUSED or self._unpaused_s >= _UNPAUSED_S:
             self._unpaused = 0
+            self._unpaused_s = 0.0
             await trio.lowlevel.checkpoint()
 
     async def _append(self, records: Iterable[MetadataRecord | None]) -> None:

@@ -1,4 +1,8 @@
-"""Requests of the kit to its own broker, from within."""
+"""Requests of the kit to its own broker, from within.
+
+The broker may act as an older release of Kafka, or serve an API in fewer versions: requests take
+the newest version that is served, and where older ones have other fields, `last_version` decides.
+"""
 
 from collections.abc import Collection
 from typing import Final, Protocol, TypeVar, cast
@@ -8,6 +12,7 @@ import trio
 from trio_kafka.controls.running import KIT_CLIENT, HasParts
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.peers.session import Request
+from trio_kafka.protocol.schema import message_of
 
 A = TypeVar("A")
 
@@ -18,10 +23,28 @@ _LOADING_S: Final = 30.0
 _PAUSE_S: Final = 0.01
 
 
-async def ask(broker: HasParts, request: Request[A], version: int | None = None) -> A:
-    """Return the response to a request of the kit. version: None: the newest that is served."""
-    answer = await broker.parts.in_process.ask(request, client_id=KIT_CLIENT, version=version)
+async def ask(
+    broker: HasParts,
+    request: Request[A],
+    version: int | None = None,
+    *,
+    at_most: int | None = None,
+) -> A:
+    """Return the response to a request of the kit.
+
+    version: None: the newest that is served, and not above `at_most`.
+    """
+    answer = await broker.parts.in_process.ask(
+        request, client_id=KIT_CLIENT, version=version, at_most=at_most
+    )
     return cast("A", answer)
+
+
+def last_version(broker: HasParts, request: type[object]) -> int:
+    """Return the newest version of an API that is served; -1: it is not served."""
+    key = message_of(request).key
+    api = None if key is None else broker.parts.apis.get(key)
+    return -1 if api is None else api.last
 
 
 class _HasCode(Protocol):
@@ -34,16 +57,19 @@ C = TypeVar("C", bound=_HasCode)
 async def ask_when_loaded(
     broker: HasParts,
     request: Request[C],
-    version: int | None = None,
     *,
+    at_most: int | None = None,
     passing: Collection[ErrorCode] = _LOADING,
 ) -> C:
-    """Return the response once its error is none of `passing`, or after 30 s whatever it is."""
+    """Return the response once its error is none of `passing`, or after 30 s whatever it is.
+
+    In the newest version that is served, and not above `at_most`.
+    """
     ends = trio.current_time() + _LOADING_S
-    answer = await ask(broker, request, version)
+    answer = await ask(broker, request, at_most=at_most)
     while answer.error_code in passing and trio.current_time() < ends:
         await trio.sleep(_PAUSE_S)
-        answer = await ask(broker, request, version)
+        answer = await ask(broker, request, at_most=at_most)
     return answer
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from trio_kafka.controls.ask import ask, ask_when_loaded, check
+from trio_kafka.controls.ask import ask, ask_when_loaded, check, last_version
 from trio_kafka.controls.running import HasParts
 from trio_kafka.controls.topics import NOT_THERE, describe_topic, find_topic
 from trio_kafka.controls.values import Group, Member
@@ -12,6 +12,8 @@ from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.protocol.messages.k09_offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
 )
 from trio_kafka.protocol.messages.k15_describe_groups import (
     DescribedGroupMember,
@@ -28,17 +30,20 @@ __tracebackhide__ = True  # pytest ends the traceback of a failed test where it 
 
 DEAD = "Dead"
 _CONSUMER = "consumer"
+_CLASSIC = "classic"
+_GROUPS = 8  # first version of OffsetFetch for several groups
+_NAMES = 9  # last one that names topics
 
 
 async def list_groups(broker: HasParts) -> list[Group]:
     """Return all groups, sorted by id. Raises KafkaError."""
     listed = sorted(await _listed(broker), key=lambda group: group.group_id)
-    return [await _describe(broker, group.group_id, group.group_type.lower()) for group in listed]
+    return [await _describe(broker, group.group_id, _type(group)) for group in listed]
 
 
 async def describe_group(broker: HasParts, group_id: str) -> Group:
     """Return a group; one that does not exist is Dead and empty. Raises KafkaError."""
-    types = {group.group_id: group.group_type.lower() for group in await _listed(broker)}
+    types = {group.group_id: _type(group) for group in await _listed(broker)}
     if group_id not in types:
         return Group(group_id=group_id, state=DEAD)
     return await _describe(broker, group_id, types[group_id])
@@ -56,6 +61,11 @@ async def _listed(broker: HasParts) -> Sequence[ListedGroup]:
     check(answer.error_code, "ListGroups")
     groups: Sequence[ListedGroup] = answer.groups
     return groups
+
+
+def _type(group: ListedGroup) -> str:
+    """Return the type of a group. ListGroups before version 5 is of releases with only one."""
+    return group.group_type.lower() or _CLASSIC
 
 
 async def _describe(broker: HasParts, group_id: str, group_type: str) -> Group:
@@ -128,9 +138,12 @@ def _classic_assignment(data: bytes) -> tuple[tuple[str, int], ...]:
 
 
 async def _committed(broker: HasParts, group_id: str) -> dict[tuple[str, int], int]:
-    topics_of_group = OffsetFetchRequestGroup(group_id=group_id, topics=None)
-    # Version 9 has the names of topics.
-    (group,) = (await ask(broker, OffsetFetchRequest(groups=[topics_of_group]), version=9)).groups
+    group: OffsetFetchResponse | OffsetFetchResponseGroup
+    if last_version(broker, OffsetFetchRequest) < _GROUPS:
+        group = await ask(broker, OffsetFetchRequest(group_id=group_id, topics=None))
+    else:
+        request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id, topics=None)])
+        (group,) = (await ask(broker, request, at_most=_NAMES)).groups
     if group.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
         return {}
     check(group.error_code, group_id)

@@ -42,15 +42,20 @@ class RecordingOwner:
 
 @define(eq=False)
 class Interceptor:
-    """One coroutine in force; a context manager that removes it. calls: its requests."""
+    """One coroutine in force; a context manager that removes it.
+
+    key: of its API; None: all. calls: its requests.
+    """
 
     function: Around
+    key: int | None
     calls: int = field(default=0, init=False)
     _remove: Callable[["Interceptor"], None]
 
     async def around(self, request: object, context: Context, forward: Forward) -> object:
-        """Call the coroutine, except for the kit's own requests."""
-        if context.client_id == KIT_CLIENT:
+        """Call the coroutine, except for the kit's own requests and those of other APIs."""
+        is_other = self.key is not None and context.request.key != self.key
+        if is_other or context.client_id == KIT_CLIENT:
             return await forward(request)
         self.calls += 1
         return await self.function(request, context, forward)
@@ -79,19 +84,16 @@ class Interceptors:
         self._order = order
         self._owner = RecordingOwner("test")
         self._placed: dict[Interceptor, Interception] = {}  # outermost first
-        self._kinds: dict[Interceptor, type[object] | None] = {}
 
     def on(self, api: ApiName | None = None) -> Callable[[Around], Interceptor]:
         """Declare a coroutine that is called for each request of an API; None: for all requests.
 
         The name stands for the `Interceptor` afterwards. Raises UnknownApiError.
         """
-        apis = self._broker.parts.apis
-        limited_to = None if api is None else apis.get(key_of_api(api, apis))
+        key = None if api is None else key_of_api(api, self._broker.parts.apis)
 
         def place(function: Around) -> Interceptor:
-            interceptor = Interceptor(function, self._remove)
-            self._kinds[interceptor] = None if limited_to is None else limited_to.request
+            interceptor = Interceptor(function, key, self._remove)
             self._place(interceptor)
             return interceptor
 
@@ -113,16 +115,18 @@ class Interceptors:
         return self._owner.failures
 
     def _place(self, interceptor: Interceptor) -> None:
-        self._placed[interceptor] = self._broker.parts.interceptors.add(
+        parts, key = self._broker.parts, interceptor.key
+        # An API that is switched off is not there: all requests then meet the coroutine's key.
+        api = None if key is None else parts.apis.get(key)
+        self._placed[interceptor] = parts.interceptors.add(
             "around",
-            self._kinds[interceptor],
+            None if api is None else api.request,
             interceptor.around,
             order=self._order,
             owner=self._owner,
         )
 
     def _remove(self, interceptor: Interceptor) -> None:
-        self._kinds.pop(interceptor, None)
         placed = self._placed.pop(interceptor, None)
         if placed is not None:
             self._broker.parts.interceptors.remove(placed)

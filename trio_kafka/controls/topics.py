@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from trio_kafka.controls.ask import ask, check
+from trio_kafka.controls.ask import ask, check, last_version
 from trio_kafka.controls.running import HasParts
 from trio_kafka.controls.values import Topic
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -40,6 +40,7 @@ NOT_THERE: Final = frozenset(
 """Codes for a topic that is being created or deleted."""
 _EARLIEST, _LATEST = -2, -1
 _TIMEOUT_MS = 30_000
+_STATES = 6  # first version of DeleteTopics for names or ids
 
 
 async def create_topic(
@@ -55,8 +56,12 @@ async def create_topic(
 
 async def delete_topic(broker: HasParts, name: str) -> None:
     """Delete a topic. Raises KafkaError."""
-    topic = DeleteTopicState(name=name)
-    answer = await ask(broker, DeleteTopicsRequest(topics=[topic], timeout_ms=_TIMEOUT_MS))
+    request = DeleteTopicsRequest(timeout_ms=_TIMEOUT_MS)
+    if last_version(broker, DeleteTopicsRequest) < _STATES:
+        request.topic_names = [name]
+    else:
+        request.topics = [DeleteTopicState(name=name)]
+    answer = await ask(broker, request)
     (done,) = answer.responses
     check(done.error_code, f"{name}: {done.error_message}")
 

@@ -1,70 +1,86 @@
-"""Transactional ids of a broker under test: state, producer, partitions and age."""
+"""Transactional ids of a broker under test: state, producer, partitions and age.
+
+They are read from the coordinator itself, as Kafka before 3.0, which the broker may act as, has no
+request that lists them.
+"""
 
 from typing import Final
 
-from trio_kafka.controls.ask import ask, ask_when_loaded, check
+import trio
+
 from trio_kafka.controls.running import HasParts
 from trio_kafka.controls.values import Transaction
-from trio_kafka.errors import ErrorCode
-from trio_kafka.protocol.messages.k65_describe_transactions import (
-    DescribeTransactionsRequest,
-    TransactionState,
-)
-from trio_kafka.protocol.messages.k66_list_transactions import ListTransactionsRequest
+from trio_kafka.coordinators.shards.protocols import ShardState
+from trio_kafka.coordinators.transactions.coordinator import TransactionCoordinator
+from trio_kafka.coordinators.transactions.transaction_facts import transaction_facts
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.facts.transactions import TransactionFacts
 
 __tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
 
 DEAD: Final = "Dead"
-_OPEN: Final = frozenset({"Ongoing", "PrepareCommit", "PrepareAbort"})
+_LOADING_S: Final = 30.0
+_PAUSE_S: Final = 0.01
 
 
-async def list_transactions(broker: HasParts, now_s: float) -> list[Transaction]:
-    """Return all transactional ids with their states, sorted by id. Raises KafkaError.
+async def list_transactions(broker: HasParts) -> list[Transaction]:
+    """Return all transactional ids with their states, sorted by id. Raises KafkaError."""
+    coordinator = await _loaded_coordinator(broker)
+    transactions = [
+        _transaction(
+            transaction_facts(
+                transaction,
+                machine,
+                coordinator.marker_writer,
+                coordinator.now_ms,
+                may_describe=lambda _: True,
+            )
+        )
+        for machine in coordinator.machines
+        for transaction in machine.by_id.values()
+    ]
+    return sorted(transactions, key=lambda transaction: transaction.transactional_id)
 
-    now_s: the broker's wall time, in seconds since 1970.
-    """
-    answer = await ask_when_loaded(broker, ListTransactionsRequest())
-    check(answer.error_code, "ListTransactions")
-    names = sorted(row.transactional_id for row in answer.transaction_states)
-    return await _described(broker, names, now_s)
 
-
-async def describe_transaction(
-    broker: HasParts, transactional_id: str, now_s: float
-) -> Transaction:
+async def describe_transaction(broker: HasParts, transactional_id: str) -> Transaction:
     """Return the state of a transactional id; one that does not exist is Dead.
 
     Raises KafkaError.
     """
-    for transaction in await list_transactions(broker, now_s):
+    for transaction in await list_transactions(broker):
         if transaction.transactional_id == transactional_id:
             return transaction
     return Transaction(transactional_id=transactional_id, state=DEAD)
 
 
-async def _described(broker: HasParts, names: list[str], now_s: float) -> list[Transaction]:
-    if not names:
-        return []
-    answer = await ask(broker, DescribeTransactionsRequest(names))
-    transactions = []
-    for row in answer.transaction_states:
-        if row.error_code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND:  # it has just expired
-            continue
-        check(row.error_code, row.transactional_id)
-        transactions.append(_transaction(row, now_s))
-    return transactions
+async def _loaded_coordinator(broker: HasParts) -> TransactionCoordinator:
+    """Return the coordinator once all its partitions are loaded.
+
+    Raises KafkaError: COORDINATOR_LOAD_IN_PROGRESS after 30 s, COORDINATOR_NOT_AVAILABLE after its
+    stop.
+    """
+    coordinator = broker.parts[TransactionCoordinator]
+    runtime = coordinator.runtime
+    await trio.lowlevel.checkpoint()
+    ends = trio.current_time() + _LOADING_S
+    while any(shard.state is ShardState.LOADING for shard in runtime.shards.values()):
+        if trio.current_time() >= ends:
+            raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "transactions")
+        await trio.sleep(_PAUSE_S)
+    if runtime.is_stopped:
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "transactions")
+    return coordinator
 
 
-def _transaction(row: TransactionState, now_s: float) -> Transaction:
-    is_open = row.transaction_state in _OPEN and row.transaction_start_time_ms >= 0
+def _transaction(facts: TransactionFacts) -> Transaction:
     return Transaction(
-        transactional_id=row.transactional_id,
-        state=row.transaction_state,
-        producer_id=row.producer_id,
-        producer_epoch=row.producer_epoch,
+        transactional_id=facts.transactional_id,
+        state=facts.state,
+        producer_id=facts.producer_id,
+        producer_epoch=facts.epoch,
         partitions=tuple(
-            sorted((topic.topic, n) for topic in row.topics for n in topic.partitions)
+            (topic, n) for topic, numbers in facts.partitions.items() for n in numbers
         ),
-        age_s=max(0.0, now_s - row.transaction_start_time_ms / 1000) if is_open else None,
-        timeout_s=row.transaction_timeout_ms / 1000,
+        age_s=facts.age_s,
+        timeout_s=facts.timeout_s,
     )

@@ -25,7 +25,7 @@ class GenerationStarter:
     on_failure: Callable[[HostedPlugin, Generation], None]
     nursery: trio.Nursery | None = field(default=None, init=False)
 
-    async def begin(self, hosted: HostedPlugin) -> None:
+    async def begin(self, hosted: HostedPlugin) -> Generation:
         """Start a generation of the imported plugin and wait until it is ready or has failed."""
         plugin, settings = hosted.plugin, hosted.settings
         if plugin is None or settings is None:
@@ -34,6 +34,7 @@ class GenerationStarter:
         hosted.current = generation
         self._start(generation, partial(_publish, hosted, generation))
         await generation.wait_settled()
+        return generation
 
     async def replace(
         self, hosted: HostedPlugin, plugin: Plugin, settings: Settings, *, imported: Imported | None

@@ -153,16 +153,20 @@ class PluginHost:
     # --- start
 
     def _after_start(self, hosted: HostedPlugin) -> None:
-        """Apply the policy after a failed start. Raises PluginError for `fatal`."""
+        """Apply the policy after a failed start. Raises PluginError for `fatal` or a closed plugin.
+
+        A closed plugin that was never ready has published no interceptors that could reject
+        requests, so the broker must not serve while it would be restarted.
+        """
         generation = hosted.current
         if generation is None or generation.failure is None:
             return
         hosted.failures += 1
         closed = hosted.plugin is not None and hosted.plugin.closed
-        if hosted.policy == "fatal" or (closed and hosted.policy != "restart"):
+        if closed or hosted.policy == "fatal":
             raise PluginError(f"plugin {hosted.name}: {hosted.error}") from generation.failure
         if hosted.policy == "restart":
-            self._spawn(hosted, self._restart)
+            self._spawn(hosted, generation, self._restart)
 
     # --- reload
 
@@ -194,37 +198,45 @@ class PluginHost:
         if hosted.policy == "fatal":
             self.dependencies.fail(PluginError(f"plugin {hosted.name}: {hosted.error}"))
         else:
-            self._spawn(hosted, self._recover)
+            self._spawn(hosted, generation, self._recover)
 
-    def _spawn(self, hosted: HostedPlugin, call: Callable[[HostedPlugin], Awaitable[None]]) -> None:
+    def _spawn(
+        self,
+        hosted: HostedPlugin,
+        failed: Generation,
+        call: Callable[[HostedPlugin, Generation], Awaitable[None]],
+    ) -> None:
         if self._starter.nursery is not None:
-            self._starter.spawn(f"plugin {hosted.name} policy", call, hosted)
+            self._starter.spawn(f"plugin {hosted.name} policy", call, hosted, failed)
 
-    async def _recover(self, hosted: HostedPlugin) -> None:
+    async def _recover(self, hosted: HostedPlugin, failed: Generation) -> None:
         """End the failed generation, then restart it if the policy says so."""
-        generation = hosted.current
-        if generation is None:
-            return
-        ready_s = self.dependencies.world.clock.wall() - generation.lifecycle.since
+        ready_s = self.dependencies.world.clock.wall() - failed.lifecycle.since
         if ready_s >= STABLE_S:
             hosted.restarts = 0
-        await generation.retire()
-        if hosted.policy == "restart":
-            await self._restart(hosted)
+        await failed.retire()
+        # A reload may have replaced it while its block and tasks ended.
+        if hosted.current is failed and hosted.policy == "restart":
+            await self._restart(hosted, failed)
 
-    async def _restart(self, hosted: HostedPlugin) -> None:
-        """Restart with growing pauses until a generation is ready or the pauses are used up."""
+    async def _restart(self, hosted: HostedPlugin, failed: Generation) -> None:
+        """Restart with growing pauses until a generation is ready or the pauses are used up.
+
+        failed: the current generation. Ends when a reload replaces it. A reload that fails only
+        delays the restart.
+        """
         while hosted.restarts < len(RESTART_PAUSES_S) and not self._stopping:
-            failed = hosted.current
             pause_s = RESTART_PAUSES_S[hosted.restarts]
             hosted.restarts += 1
             _logger.info("plugin restart scheduled", plugin=hosted.name, after_s=pause_s)
             await trio.sleep(pause_s)
-            if hosted.current is not failed or hosted.busy or self._stopping:
-                return  # a reload was faster
+            while hosted.reload_over is not None:
+                await hosted.reload_over.wait()
+            if hosted.current is not failed or self._stopping:
+                return
             hosted.keep_past()
-            await self._starter.begin(hosted)
-            if hosted.current is not None and hosted.current.failure is None:
+            failed = await self._starter.begin(hosted)
+            if failed.failure is None:
                 return
             hosted.failures += 1
         _logger.error("plugin restarts exhausted", plugin=hosted.name, restarts=hosted.restarts)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import trio
 from attrs import field
 
 from trio_kafka.attributes import define
@@ -28,7 +29,8 @@ class HostedPlugin:
     published: contributions that the broker uses now, even if they only reject requests.
     failures: of all generations. failed_requests: number of failed requests, of all generations.
     restarts: consecutive ones. begun: number of generations started.
-    busy: a reload runs. reloaded_at: start of the last reload. importing: its import.
+    reload_over: set when the reload that runs has ended; None: none runs.
+    reloaded_at: start of the last reload. importing: its import.
     off: disabled by name, without an import.
     """
 
@@ -47,7 +49,7 @@ class HostedPlugin:
     failed_requests: Callable[[], int]
     restarts: int = 0
     begun: int = 0
-    busy: bool = False
+    reload_over: trio.Event | None = None
     reloaded_at: float = float("-inf")
     importing: FreshImport | None = None
     off: bool = False

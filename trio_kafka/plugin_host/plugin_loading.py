@@ -1,6 +1,8 @@
 """Loading of a broker's plugins: import of the enabled ones and validation of their settings.
 
-A fault of one plugin fails that plugin. Only a fault that belongs to no plugin fails the start.
+A fault of one plugin fails that plugin. The start fails for a fault that belongs to no plugin, or
+if the plugin is required: it is declared `closed` or `fatal`, or cannot be imported although
+settings name it.
 """
 
 from collections.abc import Iterable
@@ -18,7 +20,13 @@ from trio_kafka.plugin_host.generation import FAILED_REQUESTS, describe
 from trio_kafka.plugin_host.guard import PluginError
 from trio_kafka.plugin_host.hosted_plugin import HostedPlugin
 from trio_kafka.plugin_host.lifecycle import Lifecycle, State
-from trio_kafka.plugin_host.settings import full_name, is_off, read_settings, unknown_plugins
+from trio_kafka.plugin_host.settings import (
+    full_name,
+    has_settings,
+    is_off,
+    read_settings,
+    unknown_plugins,
+)
 
 _logger: Final = get_logger(__name__)
 
@@ -57,14 +65,15 @@ class _PluginLoader:
             plugins, imported = origin.load()
         except BaseException as error:  # noqa: BLE001 - a module may raise anything
             hosted = self._add(origin.name, origin)
-            self._fail(hosted, error, f"the import of {origin.source} failed")
+            if not hosted.lifecycle.over:
+                self._fail(hosted, error, f"the import of {origin.source} failed")
             return
         for plugin in plugins:
-            hosted = self._add(plugin.name, origin)
+            hosted = self._add(plugin.name, origin, plugin)
             hosted.imported = imported
             self._validate(hosted, plugin)
 
-    def _add(self, name: str, origin: Origin) -> HostedPlugin:
+    def _add(self, name: str, origin: Origin, plugin: Plugin | None = None) -> HostedPlugin:
         """Add a plugin by name. A second plugin of the same name gets another name and fails."""
         clash = self.hosted.get(name)
         shown = name if clash is None else f"{name} ({origin.source})"
@@ -72,6 +81,7 @@ class _PluginLoader:
         hosted = HostedPlugin(
             name=shown,
             origin=origin,
+            plugin=plugin,
             lifecycle=lifecycle,
             node=self.node,
             failed_requests=partial(
@@ -88,7 +98,6 @@ class _PluginLoader:
     def _validate(self, hosted: HostedPlugin, plugin: Plugin) -> None:
         if hosted.lifecycle.over:
             return
-        hosted.plugin = plugin
         try:
             hosted.settings = read_settings(plugin, self.dependencies.layer)
         except ConfigError as error:
@@ -99,14 +108,23 @@ class _PluginLoader:
             hosted.lifecycle.enter(State.VALIDATED)
 
     def _fail(self, hosted: HostedPlugin, error: BaseException, step: str) -> None:
-        """Fail a plugin before its start, with the policy as far as it is known."""
+        """Fail a plugin before its start. Raises PluginError if it is required."""
         text = f"{step}: {describe(error)}" if step else describe(error)
         hosted.failures += 1
         hosted.lifecycle.enter(State.FAILED, text)
-        policy = self.dependencies.layer.get(full_name(hosted.name, "policy"))
-        named = policy.text.strip() if policy else hosted.plugin.policy if hosted.plugin else ""
-        if named == "fatal" or (hosted.plugin is not None and hosted.plugin.closed):
-            raise PluginError(f"plugin {hosted.name}: {text}") from error
+        name, plugin, layer = hosted.name, hosted.plugin, self.dependencies.layer
+        if plugin is None:
+            # Only its declaration would say whether it is closed: without it, the broker might
+            # pass what the plugin should mask or reject.
+            if has_settings(name, layer):
+                raise PluginError(
+                    f"plugin {name}: {text}. Settings name this plugin, so the broker does not"
+                    f" start without it. Set {full_name(name, 'enabled')}=false to start without it"
+                ) from error
+            return
+        policy = layer.get(full_name(name, "policy"))
+        if plugin.closed or (policy.text.strip() if policy else plugin.policy) == "fatal":
+            raise PluginError(f"plugin {name}: {text}") from error
 
 
 def _log_state(name: str, state: State, error: str) -> None:

@@ -54,7 +54,7 @@ class Reload:
                 f"plugin {hosted.name}: an abandoned import is still running, try again later"
             )
         self._starter.spawn(f"plugin {hosted.name} reload", self._run)
-        hosted.busy = True
+        hosted.reload_over = self._over
         await self._over.wait()
         if self._error is not None:
             raise PluginError(f"plugin {hosted.name} was not reloaded: {self._error}")
@@ -78,7 +78,7 @@ class Reload:
     def _why_not_now(self) -> str:
         """Return why the plugin cannot be reloaded now; empty if it can."""
         hosted = self._hosted
-        if hosted.busy:
+        if hosted.reload_over is not None:
             return f"plugin {hosted.name} is being reloaded: try again later"
         if trio.current_time() < self._next_at:
             return f"plugin {hosted.name} can be reloaded once in {INTERVAL_S:g} s: try again later"
@@ -87,6 +87,9 @@ class Reload:
     async def _run(self) -> None:
         hosted, old = self._hosted, self._hosted.current
         try:
+            if old is not None:
+                # A restart may have begun it. Two that start at once would both go live.
+                await old.wait_settled()
             await self._start_new(old)
         except BaseException as error:
             if is_cancelled():
@@ -100,7 +103,7 @@ class Reload:
             if old is not None and old.ended.is_set() and old.failure is None:
                 await self._starter.begin(hosted)  # it had to stop first: start it again
         finally:
-            hosted.busy = False
+            hosted.reload_over = None
             self._over.set()
         if self._error is None and old is not None:
             await old.retire()

@@ -36,6 +36,11 @@ def is_off(plugin: str, layer: Layer) -> bool:
     return enabled is not None and enabled.text.strip().lower() == "false"
 
 
+def has_settings(plugin: str, layer: Layer) -> bool:
+    """Return whether a setting names a plugin."""
+    return any(name.startswith(full_name(plugin, "")) for name in layer)
+
+
 def settings_of_plugin(plugin: "Plugin") -> Mapping[str, Setting]:
     """Return all settings of a plugin by full name, with the defaults that it declares.
 

@@ -15,6 +15,7 @@ from trio_kafka.attributes import define, frozen
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.controller.config_admin import ConfigAdmin
 from trio_kafka.controller.controller import Controller
+from trio_kafka.controller.topics import Charge
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.request_metrics import RequestMetrics
@@ -105,11 +106,23 @@ class Lifecycle(Protocol):
         """Event that is set when the shutdown begins."""
 
 
+@frozen(kw_only=True)
+class TopicRequester:
+    """Client for which topics are created; equal if principal and client id are.
+
+    principal: passed to policies. charge: of the client's quota, as in `Controller.create_topics`.
+    """
+
+    principal: str
+    client_id: str
+    charge: Charge = field(eq=False, repr=False)
+
+
 class TopicCreation(Protocol):
     """Automatic creation of topics that clients ask for."""
 
-    def want(self, names: Iterable[str]) -> None:
-        """Request the creation of topics. Never waits."""
+    def want(self, names: Iterable[str], requester: TopicRequester | None = None) -> None:
+        """Request the creation of topics. Never waits. requester: None: the broker itself."""
 
 
 class ProducerIds(Protocol):

@@ -143,7 +143,10 @@ class LoopThread(Generic[V]):
         with self._lock:
             if self._ended:
                 raise self._error()
-            self._token.run_sync_soon(block)
+            try:
+                self._token.run_sync_soon(block)
+            except trio.RunFinishedError:
+                raise self._error() from self._failure
         held.wait()
         return resume
 
@@ -165,8 +168,10 @@ class LoopThread(Generic[V]):
         async with self._make(self.clock) as value, trio.open_nursery() as nursery:
             self._nursery = nursery
             _settle(self._entered, value)
-            await self._stopping.wait()
-            nursery.cancel_scope.cancel()
+            try:
+                await self._stopping.wait()
+            finally:
+                nursery.cancel_scope.cancel()  # it also tells `_spawn` that it is being closed
 
     def _submit(self, function: Callable[..., Awaitable[T]], *args: object) -> "Future[T]":
         future: Future[T] = Future()
@@ -184,6 +189,11 @@ class LoopThread(Generic[V]):
     def _spawn(
         self, future: "Future[T]", function: Callable[..., Awaitable[T]], args: tuple[object, ...]
     ) -> None:
+        if self._nursery.cancel_scope.cancel_called:
+            # A closed nursery would raise, here between the loop's tasks, and crash the loop.
+            if self._stopping.is_set():
+                _settle(future, error=self._error())
+            return  # else the loop fails, and `_run` settles the future: it knows the reason
         name = getattr(function, "__qualname__", repr(function))
         self._nursery.start_soon(self._serve, future, function, args, name=f"call {name}")
 

@@ -1,7 +1,7 @@
 """Broker of one test or of several: what a test may not leave to the next one.
 
-Topics and groups are deleted, the clock is reset. Clients still connected, fault rules that
-matched nothing, and errors of rules and coroutines are reported.
+Topics and groups are deleted, transactions of the kit aborted, the clock is reset. Clients still
+connected, fault rules that matched nothing, and errors of rules and coroutines are reported.
 """
 
 import gc
@@ -88,11 +88,14 @@ def clients_left(used: BrokerInUse, test: pytest.Item, *, has_failed: bool) -> s
 
 
 def clean(used: BrokerInUse) -> None:
-    """Undo a test's moves of a shared broker's clock; delete its topics and groups."""
+    """Undo a test's moves of a shared broker's clock; abort its transactions; delete its topics and
+    groups.
+    """
     kafka = used.kafka
     kafka.reset_clock()
     if kafka.in_loop.release is not None:
         kafka.as_version(None)
+    kafka.thread.call(kafka.in_loop.kit_transactions.abort_all, kafka.broker)
     for name in set(kafka.topics()) - used.kept:
         with _unless_changed():
             kafka.delete_topic(name)

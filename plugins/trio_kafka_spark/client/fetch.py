@@ -151,6 +151,7 @@ class _Reader:
             else:
                 self._connection = None
             yield fetched
+            self._begin_wait()  # nothing is retried while the caller works
 
     def hang_up(self) -> None:
         """Close the connection if an answer is in flight that is not wanted any more."""
@@ -381,5 +382,9 @@ class _Reader:
         self._bytes += fetched.buffer.nbytes
         self.position = fetched.next_offset
         self._unknown = self._corrupt = self._empty = 0
+        self._begin_wait()
+
+    def _begin_wait(self) -> None:
+        """Count retries, their deadline and the patience from now on."""
         self._attempts.succeeded()
         self._waiting_since = time.monotonic()

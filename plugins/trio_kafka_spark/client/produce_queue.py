@@ -174,6 +174,15 @@ class Queues:
         times = [queue.retry_at_s for queue in self if queue.waiting]
         return min(times, default=default)
 
+    def extend_waiting(self, away_s: float, *, until_s: float) -> None:
+        """Extend the expiry of batches that are not in flight by a time in which none was sent.
+
+        until_s: the latest expiry, which is that of a batch added now.
+        """
+        for queue in self:
+            for batch in queue.waiting:
+                batch.expires_s = min(batch.expires_s + away_s, until_s)
+
     def expired(self, now_s: float) -> Batch | None:
         """Return a batch that was not written in time."""
         for queue in self:

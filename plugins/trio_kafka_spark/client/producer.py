@@ -1,9 +1,10 @@
 """An idempotent producer over blocking sockets: acks=all, batches of many partitions in a request.
 
 One thread does it all. `send` encodes and sends what is ready, and takes the answers that are
-there; it waits only while more than `buffer.memory` bytes are on their way. The answers of all
-leaders are taken in the order of their requests. A lost connection, or an error that a retry may
-mend, sends the batches again, in order and without doubling them (see produce_queue).
+there; it waits only while more than `buffer.memory` bytes are on their way. A lost connection, or
+an error that a retry may mend, sends the batches again, in order and without doubling them (see
+produce_queue). Between two calls nothing is sent or received, so that time counts against no batch
+that waits to be sent, and answers that have arrived are taken before any batch expires.
 A producer with `begin` writes everything in one transaction; any process may end it.
 """
 
@@ -69,10 +70,16 @@ class Producer:
         *,
         begin: Callable[[Coordinator], Transaction] | None = None,
         sleep: Callable[[float], object] = time.sleep,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """begin: begins the transaction, with the first record; None: no transaction."""
+        """begin: begins the transaction, with the first record; None: no transaction.
+
+        now: seconds, of all deadlines of batches and their retries.
+        """
         self._settings = settings
         self._sleep = sleep
+        self._now = now
+        self._returned_s = now()  # end of the last call that sent and received
         self._metadata = Cluster(settings)  # a connection with Produce in flight answers no other
         self._leaders = Cluster(settings)
         self._encoding: Encoding | None = None
@@ -174,32 +181,44 @@ class Producer:
     def _encode(self, where: TopicPartition, collected: Collected) -> None:
         queue = self._queues[where]
         now_ms = int(time.time() * 1000)
-        expires_s = time.monotonic() + self._settings.writing.delivery_timeout_ms / 1000
+        expires_s = self._now() + self._settings.writing.delivery_timeout_ms / 1000
         encoding = self._known_encoding()
         for encoded in encoding.encoded(collected.take(), queue.next_sequence, now_ms):
             queue.add(encoded.data, encoded.count, expires_s)
 
     def _pump(self, is_done: Callable[[], bool]) -> None:
         """Send what can be sent and take answers, until it is done; wait no longer than needed."""
+        self._receive_ready()  # before each check: a batch that its leader has appended is not late
+        now = self._now()
+        longest_s = self._settings.writing.delivery_timeout_ms / 1000
+        self._queues.extend_waiting(now - self._returned_s, until_s=now + longest_s)
         while True:
             self._check_expired()
             self._send_ready()
-            received = False
-            while self._in_flight and self._in_flight[0].connection.is_ready():
-                self._receive()
-                received = True
             if is_done():
+                self._returned_s = self._now()
                 return
-            if received:
-                continue  # there is room for more requests now
             if self._in_flight:
-                self._receive()
+                self._receive(self._in_flight[0], self._left_ms(self._in_flight[0]))
             else:
-                now = time.monotonic()
+                now = self._now()
                 self._sleep(max(0.0, self._queues.next_retry_s(now) - now))
+            self._receive_ready()
+
+    def _receive_ready(self) -> None:
+        """Take the answers that have arrived, from all leaders."""
+        silent: list[Connection] = []
+        for request in tuple(self._in_flight):
+            connection = request.connection
+            if connection in silent or request not in self._in_flight:
+                continue  # no answer yet, or the connection was lost
+            if connection.is_ready():
+                self._receive(request, self._settings.request_timeout_ms)
+            else:
+                silent.append(connection)
 
     def _check_expired(self) -> None:
-        late = self._queues.expired(time.monotonic())
+        late = self._queues.expired(self._now())
         if late is not None:
             raise SourceError(
                 NOT_WRITTEN,
@@ -210,7 +229,7 @@ class Producer:
             )
 
     def _send_ready(self) -> None:
-        now = time.monotonic()
+        now = self._now()
         if self.transaction is not None:
             self._add_partitions(self.transaction, now)
         by_leader: dict[Endpoint, list[TopicPartition]] = {}
@@ -259,18 +278,21 @@ class Producer:
                 self._lost(connection, error)
                 return
 
-    def _receive(self) -> None:
-        """Take the answer to the oldest request."""
-        request = self._in_flight[0]
+    def _left_ms(self, request: _ProduceInFlight) -> int:
+        """Return how long to wait for an answer that has not begun to arrive."""
         first = min((batch.expires_s for batch in request.batches), default=0.0)
-        left_ms = int(max(0.0, first - time.monotonic()) * 1000) + 1
+        left_ms = int(max(0.0, first - self._now()) * 1000) + 1
+        return min(left_ms, self._settings.request_timeout_ms)
+
+    def _receive(self, request: _ProduceInFlight, timeout_ms: int) -> None:
+        """Take the answer to the oldest request of a connection."""
         try:
-            answer = request.connection.receive(min(left_ms, self._settings.request_timeout_ms))
+            answer = request.connection.receive(timeout_ms)
             rows = _rows(answer, request.batches)
         except (BrokerConnectionError, ProtocolError) as error:
             self._lost(request.connection, error)
             return
-        self._in_flight.popleft()
+        self._in_flight.remove(request)
         for batch, row in rows:
             self._answered(batch, row)
 
@@ -280,7 +302,7 @@ class Producer:
             code = ErrorCode(row.error_code)
         except ValueError:
             code = ErrorCode.UNKNOWN_SERVER_ERROR
-        retry_at_s = time.monotonic() + self._pause_s(batch.attempts)
+        retry_at_s = self._now() + self._pause_s(batch.attempts)
         if queue.answer(batch, code, offset=row.base_offset, retry_at_s=retry_at_s):
             if code.refreshes_metadata:
                 self._metadata.forget(batch.where.topic)
@@ -310,7 +332,7 @@ class Producer:
         self._in_flight = deque(
             request for request in self._in_flight if request.connection is not connection
         )
-        now = time.monotonic()
+        now = self._now()
         for request in lost:
             for batch in request.batches:
                 self._metadata.forget(batch.where.topic)

@@ -59,8 +59,7 @@ class DeltaTarget:
     def commit(self, app: str, batch: int, files: Sequence[DataFile]) -> bool:
         """Add the files of a batch; False, and they are deleted: the table has that batch."""
         table = DeltaTable(str(self.path))
-        done = table.transaction_version(app)
-        if done is not None and done >= batch:
+        if _has_batch(table, app, batch):
             delete_files(self.path, files)
             return False
         if not files:
@@ -85,6 +84,22 @@ class DeltaTarget:
                 " query may be writing, or the table's schema was changed: restart the query",
             ) from None
         return True
+
+    def discard(self, app: str, batch: int, files: Sequence[DataFile]) -> None:
+        """Delete the files of an aborted batch, except those that the table may have.
+
+        A commit can fail after its log entry is durable, so the log decides. Files of a batch that
+        another run has added stay too, until VACUUM. Raises what reading the log raises, and then
+        deletes nothing.
+        """
+        if not _has_batch(DeltaTable(str(self.path)), app, batch):
+            delete_files(self.path, files)
+
+
+def _has_batch(table: DeltaTable, app: str, batch: int) -> bool:
+    """Return whether a transaction of this batch, or of a later one, is in the table's log."""
+    done = table.transaction_version(app)
+    return done is not None and done >= batch
 
 
 def check_features(table: DeltaTable, where: str) -> None:

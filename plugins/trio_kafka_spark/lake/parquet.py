@@ -64,6 +64,7 @@ class ParquetTarget:
         """Add the files of a batch; False, and they are deleted: the table has that batch."""
         final = self.path / f"{BATCH}={batch}"
         if final.exists():
+            sync(self.path)  # the run that renamed it may have ended before it did so
             delete_files(self.task_directory, files)
             return False
         if not files:
@@ -76,6 +77,13 @@ class ParquetTarget:
         draft.rename(final)  # fails if another driver was faster: a directory with files is there
         sync(self.path)
         return True
+
+    def discard(self, app: str, batch: int, files: Sequence[DataFile]) -> None:  # noqa: ARG002
+        """Delete the files of an aborted batch, except those that the table may have.
+
+        The files of a batch that was committed, or nearly, are no longer in the staging directory.
+        """
+        delete_files(self.task_directory, files)
 
     def schema(self) -> dict[str, Any] | None:
         """Return Spark's JSON of all columns; None: this is no table of ours."""

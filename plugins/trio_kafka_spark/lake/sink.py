@@ -2,7 +2,8 @@
 
 Spark may run a task twice, and replays the last batch after a crash. What decides is the commit:
 its target knows which batches it has. The dead-letter table is a target of its own, with a commit
-of its own: a crash between the two is mended by the replay.
+of its own: a crash or a failure between the two is mended by the replay, so an abort leaves alone
+what a table has.
 """
 
 import json
@@ -18,7 +19,7 @@ from pyspark.sql.types import StructType
 
 from trio_kafka.attributes import frozen
 from trio_kafka_spark.client.errors import SourceError
-from trio_kafka_spark.lake.files import DataFile, FileWriter, delete_files
+from trio_kafka_spark.lake.files import DataFile, FileWriter
 from trio_kafka_spark.lake.registry import RegistrySettings
 from trio_kafka_spark.lake.splitting import AvroSplit, ByError, Split, Whole
 from trio_kafka_spark.lake.values import ERROR
@@ -41,6 +42,9 @@ class Target(Protocol):
 
     def commit(self, app: str, batch: int, files: Sequence[DataFile]) -> bool:
         """Add the files of a batch; False, and they are deleted: the table has that batch."""
+
+    def discard(self, app: str, batch: int, files: Sequence[DataFile]) -> None:
+        """Delete the files of an aborted batch, except those that the table may have."""
 
 
 @frozen(kw_only=True)
@@ -144,19 +148,22 @@ class TableWriter(DataSourceStreamArrowWriter):
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's
         """Add the files of all tasks to the tables, once."""
-        tasks = [message for message in messages if isinstance(message, TaskFiles)]
-        files = [file for task in tasks for file in task.files]
-        dead = [file for task in tasks for file in task.dead]
+        files, dead = _files_of(messages)
         self.plan.target().commit(self.plan.app, batchId, files)
         if dead:
             self.plan.target(dead=True).commit(self.plan.app, batchId, dead)
 
-    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
-        """Delete the files of the tasks that succeeded; the others have deleted their own."""
-        for message in messages:
-            if isinstance(message, TaskFiles):
-                delete_files(self.plan.target().task_directory, message.files)
-                delete_files(self.plan.target(dead=True).task_directory, message.dead)
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+        """Delete the files of the tasks that succeeded, unless a table has the batch.
+
+        The other tasks have deleted their own.
+        """
+        # Spark also aborts after a commit that failed, which may have added the files to one table.
+        files, dead = _files_of(messages)
+        if files:
+            self.plan.target().discard(self.plan.app, batchId, files)
+        if dead:
+            self.plan.target(dead=True).discard(self.plan.app, batchId, dead)
 
     def _refuse(self, letters: pa.RecordBatch) -> None:
         if self.plan.fail:
@@ -166,6 +173,15 @@ class TableWriter(DataSourceStreamArrowWriter):
                 f"{first['topic']}-{first['partition']}, offset {first['offset']}:"
                 f" {first[ERROR]}; give a dead-letter table to put such records aside",
             )
+
+
+def _files_of(
+    messages: Sequence[WriterCommitMessage | None],
+) -> tuple[list[DataFile], list[DataFile]]:
+    """Return the files of all tasks: of the table, and of dead letters."""
+    tasks = [message for message in messages if isinstance(message, TaskFiles)]
+    files = [file for task in tasks for file in task.files]
+    return files, [file for task in tasks for file in task.dead]
 
 
 class TableSink(DataSource):

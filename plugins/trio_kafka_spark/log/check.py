@@ -80,7 +80,8 @@ def check_segment(at: TopicPartition, segment: SegmentFile) -> Iterator[Finding]
             for _ in decoded(window, ("offset",), on_bad):
                 pass
     yield from seen.findings
-    if os.path.lexists(segment.path):
+    # The indexes of a `.swap` file are renamed before it, so they have either name.
+    if os.path.lexists(segment.path) and segment.path.endswith(LOG):
         yield from _offset_index(segment, seen)
         yield from _time_index(segment, seen)
         yield from _transaction_index(segment)

@@ -1,18 +1,26 @@
 """Partitions and segment files of log directories, as they are now.
 
 Nothing is opened or written here. A directory that is marked for deletion, moving or stray, a name
-that no partition has, and a file that is no segment's (`.deleted`, `.cleaned`, `.swap`, foreign
-ones) are left out.
-Source: the layout of Kafka's log directories.
+that no partition has, and a file that is no segment's (`.deleted`, `.cleaned`, foreign ones) are
+left out. While compaction replaces segments, or after a crash in the middle of that, the old file
+is gone and the new one is still named `.swap`: it is the segment then.
+Source: the layout of Kafka's log directories; LocalLog.replaceSegments.
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from trio_kafka.attributes import frozen
-from trio_kafka.log.files.names import LOG, names_partition, parse_directory, parse_offset_file
+from trio_kafka.log.files.names import (
+    LOG,
+    SWAP,
+    names_partition,
+    offset_file,
+    offsets_of,
+    parse_directory,
+)
 from trio_kafka.model import TopicPartition
 
 START_OFFSETS: Final = "log-start-offset-checkpoint"
@@ -25,8 +33,9 @@ class LogDirectoryError(OSError):
 
 @frozen(kw_only=True)
 class SegmentFile:
-    """One `.log` file. next_base: first offset of the next segment, None: this one is active.
+    """One `.log` file, or the `.swap` file that takes its place.
 
+    next_base: first offset of the next segment, None: this one is active.
     inode: tells a file from another one that took its name (compaction replaces files).
     """
 
@@ -111,17 +120,25 @@ def partition_of(name: str) -> TopicPartition | None:
 def list_segments(directory: Path) -> list[SegmentFile]:
     """Return the segments of a partition in ascending order; none if it vanished.
 
-    A directory is listed until two listings agree, so a roll between two names is not half seen.
+    A directory is listed until two listings agree and all their files are there, so a roll or a
+    compaction between two names is not half seen.
     """
-    bases = _bases(directory)
+    names = _names(directory)
+    segments: list[SegmentFile] = []
     for _ in range(_LISTINGS):
-        before, bases = bases, _bases(directory)
-        if before == bases:
+        segments = _segments(directory, names)
+        before, names = names, _names(directory)
+        if before == names and len(segments) == len(names):
             break
+    return segments
+
+
+def _segments(directory: Path, names: Mapping[int, str]) -> list[SegmentFile]:
+    """Return the segments of these files that are there. names: by base offset."""
     segments: list[SegmentFile] = []
     following: int | None = None
-    for base in reversed(bases):
-        path = directory / f"{base:020}{LOG}"
+    for base in sorted(names, reverse=True):
+        path = directory / names[base]
         try:
             status = path.stat()
         except FileNotFoundError:  # deleted since it was listed
@@ -140,13 +157,16 @@ def list_segments(directory: Path) -> list[SegmentFile]:
     return segments[::-1]
 
 
-def _bases(directory: Path) -> list[int]:
+def _names(directory: Path) -> dict[int, str]:
+    """Return the names of segment files by base offset."""
     try:
         names = os.listdir(directory)  # noqa: PTH208 - names alone are needed
     except (FileNotFoundError, NotADirectoryError):
-        return []
-    parsed = map(parse_offset_file, names)
-    return sorted(name[0] for name in parsed if name is not None and name[1] == LOG)
+        return {}
+    swaps = [name.removesuffix(SWAP) for name in names if name.endswith(SWAP)]
+    files = {base: offset_file(base, LOG) + SWAP for base in offsets_of(swaps, LOG)}
+    # The old file has all records until it is gone.
+    return files | {base: offset_file(base, LOG) for base in offsets_of(names, LOG)}
 
 
 def start_offsets(root: Path) -> dict[TopicPartition, int]:

@@ -5,6 +5,7 @@ log has grown, reads the same records.
 """
 
 from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import Final
 
 import attrs
@@ -12,14 +13,19 @@ import attrs
 from trio_kafka.attributes import frozen
 from trio_kafka.model import TopicPartition
 from trio_kafka_spark.client.errors import OptionError, SourceError
-from trio_kafka_spark.log.directories import PartitionDirectory, find_partitions
+from trio_kafka_spark.log.directories import (
+    PartitionDirectory,
+    find_partitions,
+    list_segments,
+)
 from trio_kafka_spark.log.options import EARLIEST, LATEST, LogOptions, Offsets
 from trio_kafka_spark.log.splits import Piece, packed, partition_pieces, with_aborted
-from trio_kafka_spark.log.transactions import transactions
+from trio_kafka_spark.log.transactions import Transactions, transactions
 from trio_kafka_spark.log.windows import BadBytes, OnBad
 
 _FIRST: Final = 0
 _ALL: Final = 1 << 62
+_LISTINGS: Final = 5  # while segments come and go
 
 
 class CorruptLogError(SourceError):
@@ -147,16 +153,32 @@ def _check_end(range_: Range, pieces: Sequence[Piece]) -> None:
 
 def _committed(range_: Range, pieces: list[Piece], options: LogOptions) -> list[Piece]:
     """Return the pieces up to the oldest open transaction, with the aborted ones noted."""
-    everything = list(
-        partition_pieces(range_.partition, start=_FIRST, stop=_ALL, split_bytes=options.split_bytes)
-    )
-    transactions_ = transactions(everything, on_bad_of(options))
+    transactions_ = _transactions(range_.partition, options)
     stable = _ALL if transactions_.stable_offset is None else transactions_.stable_offset
     return [
         with_aborted(piece, transactions_.aborted)
         for whole in pieces
         if (piece := _until(whole, stable)) is not None
     ]
+
+
+def _transactions(partition: PartitionDirectory, options: LogOptions) -> Transactions:
+    """Return the transactions of a partition, listed again while its segments are replaced."""
+    on_bad = on_bad_of(options)
+    for _ in range(_LISTINGS):
+        pieces = list(
+            partition_pieces(partition, start=_FIRST, stop=_ALL, split_bytes=options.split_bytes)
+        )
+        try:
+            return transactions(pieces, on_bad)
+        except FileNotFoundError:
+            segments = list_segments(Path(partition.path))
+            partition = attrs.evolve(partition, segments=tuple(segments))
+    raise SourceError(
+        "KAFKA_DATA_LOSS",
+        f"{partition.path} changed {_LISTINGS} times while its transactions were read: read again"
+        " when fewer segments are deleted or compacted",
+    )
 
 
 def _until(piece: Piece, offset: int) -> Piece | None:

@@ -84,8 +84,26 @@ def partition_pieces(
             yield from segment_pieces(
                 partition.at, segment, start=start, stop=stop, split_bytes=split_bytes
             )
-        except FileNotFoundError:  # deleted since it was listed
-            continue
+        except FileNotFoundError:  # deleted since it was listed, or its records moved elsewhere
+            if segment.next_base is not None and segment.size:
+                yield _as_listed(partition.at, segment, start=start, stop=stop)
+
+
+def _as_listed(at: TopicPartition, segment: SegmentFile, *, start: int, stop: int) -> Piece:
+    """Return the piece of a segment whose file is gone: its reader searches for the offsets."""
+    next_base = stop if segment.next_base is None else segment.next_base
+    return Piece(
+        at=at,
+        path=segment.path,
+        inode=segment.inode,
+        begin=0,
+        end=segment.size,
+        least=segment.base_offset,
+        shown_from=segment.base_offset,
+        start=max(start, segment.base_offset),
+        stop=min(stop, next_base),
+        active=False,
+    )
 
 
 def segment_pieces(

@@ -14,10 +14,10 @@ from trio_kafka.log.scan.batches import HEADERS, Gap, batches_of
 from trio_kafka.records.batch import read_records
 from trio_kafka.records.control import read_marker
 from trio_kafka.records.header import BatchHeader
-from trio_kafka.world.blocking_file import FileReader, open_reader
+from trio_kafka.world.blocking_file import FileReader
 from trio_kafka_spark.log.splits import Piece
 from trio_kafka_spark.log.walk import header_scan, reason_of
-from trio_kafka_spark.log.windows import OnBad, bad_bytes
+from trio_kafka_spark.log.windows import OnBad, bad_bytes, opened
 
 
 @frozen(kw_only=True)
@@ -52,15 +52,13 @@ class _State:
 def transactions(pieces: list[Piece], on_bad: OnBad) -> Transactions:
     """Return the transactions in all pieces of a partition, from its first segment on.
 
-    Damage goes to `on_bad`, and the walk goes on behind it unless that raises. Raises OSError.
+    Damage goes to `on_bad`, and the walk goes on behind it unless that raises. Raises OSError;
+    FileNotFoundError if a file was replaced or deleted, as its markers are elsewhere, or lost.
     """
     state = _State(open={}, aborted=[])
     for piece in pieces:
-        try:
-            with open_reader(piece.path, HEADERS) as file:
-                _walk(file, piece, state=state, on_bad=on_bad)
-        except FileNotFoundError:
-            continue
+        with opened(piece, HEADERS) as file:
+            _walk(file, piece, state=state, on_bad=on_bad)
     return Transactions(
         aborted=tuple(state.aborted), stable_offset=min(state.open.values(), default=None)
     )

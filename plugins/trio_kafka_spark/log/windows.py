@@ -19,8 +19,8 @@ from trio_kafka.model import TopicPartition
 from trio_kafka.records.header import HEADER_SIZE
 from trio_kafka.world.blocking_file import FileReader
 from trio_kafka_spark.client.errors import SourceError
-from trio_kafka_spark.log.directories import list_segments
-from trio_kafka_spark.log.splits import Piece, segment_pieces, with_aborted
+from trio_kafka_spark.log.directories import PartitionDirectory, list_segments
+from trio_kafka_spark.log.splits import Piece, partition_pieces, with_aborted
 from trio_kafka_spark.log.walk import reason_of
 
 DELETED: Final = ".deleted"
@@ -99,17 +99,14 @@ def _searched(piece: Piece, start: int, *, fail_on_data_loss: bool) -> list[Piec
     """Return pieces, as they are now, with the offsets of `piece` from `start` on."""
     if start >= piece.stop:
         return []
-    segments = list_segments(Path(piece.path).parent)
-    pieces: list[Piece] = []
-    for segment in segments:
-        after = segment.next_base
-        if segment.base_offset < piece.stop and (after is None or after > start):
-            try:
-                pieces += segment_pieces(
-                    piece.at, segment, start=start, stop=piece.stop, split_bytes=WHOLE_SEGMENT
-                )
-            except FileNotFoundError:
-                continue
+    directory = Path(piece.path).parent
+    segments = list_segments(directory)
+    partition = PartitionDirectory(
+        at=piece.at, path=str(directory), start_offset=start, segments=tuple(segments)
+    )
+    pieces = list(
+        partition_pieces(partition, start=start, stop=piece.stop, split_bytes=WHOLE_SEGMENT)
+    )
     lost = not pieces or pieces[-1].stop < piece.stop or segments[0].base_offset > start
     if fail_on_data_loss and lost:
         raise SourceError(
@@ -135,7 +132,7 @@ def _windows(piece: Piece, size: int, on_bad: OnBad, *, check_crcs: bool) -> Ite
         whole=True,
         chunk=size,
     )
-    with _opened(piece) as file:
+    with opened(piece) as file:
         steps = scan.steps()
         view, view_at = memoryview(b""), piece.begin
         begin = end = piece.begin
@@ -194,15 +191,18 @@ def _reason(damage: Damage) -> str:
 
 
 @contextmanager
-def _opened(piece: Piece) -> Iterator[FileReader]:
-    """Open the file that the piece was planned on. FileNotFoundError: there is another one now."""
+def opened(piece: Piece, chunk: int = 0) -> Iterator[FileReader]:
+    """Open the file that the piece was planned on. FileNotFoundError: there is another one now.
+
+    chunk: bytes that are read at least; 0: what is there now, as the file may be cut.
+    """
     for name in (piece.path, piece.path + DELETED):
         try:
             descriptor = os.open(name, os.O_RDONLY)
         except FileNotFoundError:
             continue
         try:
-            file = FileReader(descriptor, chunk=0)  # what is there now, as it may be cut
+            file = FileReader(descriptor, chunk)
             if file.inode == piece.inode:
                 yield file
                 return

@@ -8,6 +8,7 @@ from trio_kafka.config.load import EMBEDDED, broker_config
 from trio_kafka.config.report.describe import (
     describe_broker,
     describe_broker_defaults,
+    describe_client_metrics,
     describe_topic,
 )
 from trio_kafka.config.setting import settings_of
@@ -228,3 +229,16 @@ def test_authorizer_settings_are_described_only_when_they_were_set():
 
     assert only_row(describe_broker(broker, ["super.users"])).value == "User:a"
     assert describe_broker(broker, ["allow.everyone.if.no.acl.found"]) == []
+
+
+def test_a_stored_value_of_client_metrics_that_cannot_be_parsed_counts_as_not_set():
+    texts = {"interval.ms": "often", "metrics": "a,a", "match": "client_id=c", "unknown": "1"}
+
+    rows = describe_client_metrics(texts, Layers(config=broker_config()))
+
+    assert {row.name: (row.value, row.source) for row in rows} == {
+        "interval.ms": ("300000", Source.DEFAULT),
+        "match": ("client_id=c", Source.CLIENT_METRICS),
+        "metrics": ("", Source.DEFAULT),
+    }
+    assert [len(row.synonyms) for row in rows if row.name != "match"] == [0, 0]

@@ -70,6 +70,23 @@ def test_table_with_all_conditions_and_triggers_becomes_the_rule() -> None:
 
 
 @pytest.mark.parametrize(
+    "field",
+    [
+        {"api": ["Produce", "ApiVersions"]},
+        {"version": [0, 4]},
+        {"window_s": [1]},
+        {"window_s": [0.5, 1.5]},
+        {"delay_s": [0.005, 0.02]},
+    ],
+)
+def test_a_rule_in_python_takes_lists_as_a_table_does(field: dict[str, Any]) -> None:
+    rule = FaultRule(**{"observe": True, **field})
+
+    assert rule == rule_of({"observe": True, **field}, apis())
+    assert hash(rule) == hash(rule_of({"observe": True, **field}, apis()))
+
+
+@pytest.mark.parametrize(
     "table",
     [
         {"drop": True},

@@ -67,6 +67,48 @@ def test_a_client_works_with_each_release(release):
             client.close()
 
 
+@pytest.mark.parametrize("release", ["0.11", "2.8", "3.4", "3.6", "3.7", "3.9"])
+def test_calls_of_the_kit_work_with_each_release(release):
+    with running_broker(as_version=release, topics=["orders"]) as kafka:
+        kafka.produce("orders", "a")
+        reader = consumer(kafka)
+        try:
+            assert [message.value() for message in reader.consume(1, timeout=20)] == [b"a"]
+            reader.commit(asynchronous=False)
+            group = kafka.wait_for_group("g", state="Stable", members=1)
+            kafka.advance(hours=1)
+            later = kafka.group("g")
+        finally:
+            reader.close()
+        kafka.produce("orders", "b", transactional_id="pay")
+        open_transactions = kafka.transactions()
+        kafka.commit("pay")
+        ended = kafka.wait_for_transaction("pay", "CompleteCommit")
+        committed = kafka.records("orders", committed=True)
+        kafka.delete_topic("orders")
+
+        assert (group.type, group.total_lag) == ("classic", 0)
+        assert group.offsets == {("orders", 0): 1}
+        assert later.members == group.members
+        [transaction] = open_transactions
+        assert (transaction.state, transaction.partitions) == ("Ongoing", (("orders", 0),))
+        assert transaction.producer_id == ended.producer_id
+        assert values(committed) == [b"a", b"b"]
+        assert kafka.topics() == []
+
+
+def test_transactions_of_the_kit_work_with_capped_versions_and_an_api_that_is_switched_off(kafka):
+    for api, last in {"EndTxn": 3, "AddPartitionsToTxn": 2, "Produce": 10}.items():
+        kafka.controls.cap_versions(api, last)
+    kafka.controls.switch_off("ListTransactions")
+
+    kafka.produce("orders", "a", transactional_id="pay")
+    kafka.commit("pay")
+
+    assert kafka.wait_for_transaction("pay", "CompleteCommit").partitions == ()
+    assert values(kafka.wait_for_records("orders", 1, committed=True)) == [b"a"]
+
+
 def test_an_unknown_release_is_refused():
     with pytest.raises(UnknownReleaseError, match="want one of"), running_broker(as_version="9.9"):
         pass

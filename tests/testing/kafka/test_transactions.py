@@ -48,6 +48,32 @@ def test_records_of_an_aborted_transaction_are_left_out_of_the_committed_ones(ka
     assert values(kafka.records("orders", committed=True)) == [b"0", b"2"]
 
 
+def test_a_transaction_that_timed_out_fails_one_call_and_the_next_begins_anew(kafka):
+    kafka.produce("orders", "a", transactional_id=ID)
+    kafka.advance(seconds=90)
+    kafka.wait_for_transaction(ID, "CompleteAbort")
+
+    with pytest.raises(KafkaError) as raised:
+        kafka.produce("orders", "b", transactional_id=ID)
+    kafka.produce("orders", "c", transactional_id=ID)
+    kafka.commit(ID)
+
+    assert raised.value.code in {ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH}
+    assert values(kafka.wait_for_records("orders", 1, committed=True)) == [b"c"]
+
+
+def test_a_transaction_that_a_client_has_fenced_fails_one_call_and_the_next_begins_anew(kafka):
+    kafka.produce("orders", "a", transactional_id=ID)
+    client_producer(kafka)
+
+    with pytest.raises(KafkaError):
+        kafka.produce("orders", "b", transactional_id=ID)
+    kafka.produce("orders", "c", transactional_id=ID)
+    kafka.commit(ID)
+
+    assert values(kafka.wait_for_records("orders", 1, committed=True)) == [b"c"]
+
+
 def test_end_of_a_transaction_that_the_kit_has_not_begun_is_an_error(kafka):
     with pytest.raises(KafkaError, match="no open transaction of 'payments'") as raised:
         kafka.commit(ID)

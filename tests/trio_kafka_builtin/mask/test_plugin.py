@@ -4,6 +4,7 @@ import pytest
 from trio.testing import MockClock
 
 from tests.trio_kafka_builtin.mask.kit import masking
+from trio_kafka.broker import StartError
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.plugin_host.settings import settings_of_plugin
 from trio_kafka_builtin.mask.plugin import mask
@@ -18,6 +19,15 @@ async def test_a_broker_does_not_start_with_missing_or_invalid_mask_rules(
             pass
 
     assert "mask" in repr(raised.value) + str(raised.value)
+
+
+@pytest.mark.parametrize("policy", ["isolate", "restart", "fatal"])
+async def test_a_broker_does_not_start_with_hash_rules_and_no_salt_whatever_the_policy(
+    policy: str, autojump_clock: MockClock
+) -> None:
+    with pytest.raises(StartError, match=r"plugin mask: plugin\.mask\.salt must be set"):
+        async with masking(rules="people: ssn=hash", policy=policy):
+            pass
 
 
 def test_mask_rules_are_checked_when_the_setting_is_parsed() -> None:

@@ -19,6 +19,7 @@ from trio_kafka.attributes import define
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.compiler import decoder, to_bytes
 from trio_kafka.protocol.headers import RequestHeader, request_header_version
+from trio_kafka.protocol.messages.k00_produce import ProduceRequest
 from trio_kafka.protocol.messages.k01_fetch import (
     FetchableTopicResponse,
     FetchRequest,
@@ -44,6 +45,7 @@ from trio_kafka.protocol.messages.k18_api_versions import (
     ApiVersionsRequest,
     ApiVersionsResponse,
 )
+from trio_kafka.protocol.messages.k22_init_producer_id import InitProducerIdRequest
 from trio_kafka.protocol.messages.k36_sasl_authenticate import SaslAuthenticateRequest
 from trio_kafka.protocol.schema import message_of
 from trio_kafka.wire.server import small_answer
@@ -51,11 +53,13 @@ from trio_kafka.wire.server import small_answer
 CLOSE: Final = object()
 TOPIC_ID: Final = b"topic-id-of-16-b"
 REQUESTS: Final = (
+    ProduceRequest,
     FetchRequest,
     ListOffsetsRequest,
     MetadataRequest,
     SaslHandshakeRequest,
     ApiVersionsRequest,
+    InitProducerIdRequest,
     SaslAuthenticateRequest,
 )
 Handler = Callable[[Any], Any]

@@ -413,6 +413,25 @@ def test_a_read_continues_on_a_new_connection_after_a_lost_connection(answer: An
         assert broker.connections == 2
 
 
+@pytest.mark.parametrize("answer", [CLOSE, fetch_answer()])
+def test_a_read_continues_after_its_caller_was_away_longer_than_all_timeouts(
+    monkeypatch: pytest.MonkeyPatch, answer: Any
+) -> None:
+    failures, monotonic = [answer], time.monotonic
+
+    def handler(request: FetchRequest) -> Any:
+        is_failing = request.topics[0].partitions[0].fetch_offset and failures
+        return failures.pop() if is_failing else log(request)
+
+    with scripted({FetchRequest: handler}) as broker, Cluster(quick(broker.endpoint)) as cluster:
+        chunks = fetch(cluster.settings, TP, start=0, stop=STOP, cluster=cluster)
+        first = next(chunks)
+        assert cluster.leader(TP).is_ready(10.0)
+        monkeypatch.setattr(time, "monotonic", lambda: monotonic() + 500.0)
+
+        assert values([first, *chunks]) == expected()
+
+
 def test_an_out_of_range_fetch_names_the_valid_offsets() -> None:
     with (
         scripted(

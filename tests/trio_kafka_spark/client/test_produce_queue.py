@@ -203,3 +203,14 @@ def test_a_batch_expires_at_its_delivery_timeout() -> None:
     assert queues.expired(9.9) is None
     assert queues.expired(10.0) is late
     assert queues.next_retry_s(99.0) == 0.0
+
+
+def test_only_batches_that_are_not_in_flight_get_time_back_and_at_most_their_timeout() -> None:
+    queues = Queues()
+    in_flight = queues[WHERE].add(b"x", 1, expires_s=10.0)
+    old, new = (queues[WHERE].add(b"x", 1, expires_s=at_s) for at_s in (10.0, 19.0))
+    queues[WHERE].send()
+
+    queues.extend_waiting(5.0, until_s=20.0)
+
+    assert [batch.expires_s for batch in (in_flight, old, new)] == [10.0, 15.0, 20.0]

@@ -3,7 +3,7 @@
 import contextlib
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,28 @@ import pyarrow as pa
 import pytest
 from confluent_kafka import Message
 
+from tests.trio_kafka_spark.client.scripted import CLOSE, Handler, Scripted, scripted
 from tests.trio_kafka_spark.cutting_proxy import cutting_proxy
 from tests.trio_kafka_spark.topics import create_topic, read_topic
 from trio_kafka.errors import ErrorCode
 from trio_kafka.model import TopicPartition
-from trio_kafka.protocol.messages.k00_produce import PartitionProduceResponse
+from trio_kafka.protocol.messages.k00_produce import (
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from trio_kafka.protocol.messages.k03_metadata import (
+    MetadataRequest,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from trio_kafka.protocol.messages.k22_init_producer_id import (
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
 from trio_kafka.records.compression import Codec
 from trio_kafka.testing.ports import unused_port
 from trio_kafka.testing.processes import BrokerProcess, broker_process
@@ -83,7 +100,12 @@ def test_batches_of_many_partitions_are_sent_in_a_single_request(
     counts = []
     with Producer(settings(shared_broker.bootstrap)) as producer:
         take = producer._receive
-        producer._receive = lambda: (counts.append(len(producer._in_flight[0].batches)), take())  # type: ignore[method-assign,assignment,func-returns-value]
+
+        def counting(request: Any, timeout_ms: int) -> None:
+            counts.append(len(request.batches))
+            take(request, timeout_ms)
+
+        producer._receive = counting  # type: ignore[method-assign]
         for partition in range(40):
             producer.send(TopicPartition("producer-many", partition), rows(0, 5))
         last = producer.flush()
@@ -295,3 +317,135 @@ def test_the_leader_is_looked_up_again_after_not_leader_or_follower(
         assert before is not None
         assert metadata.leader_of(where, 60_000) is None
         assert producer.flush() == {where: 2}
+
+
+class Clock:
+    """A clock that only the test, and the producer's sleep, move."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+
+
+@contextlib.contextmanager
+def producer_at(
+    produce: Handler, clock: Clock, metadata: Callable[[Scripted], MetadataResponse] | None = None
+) -> Iterator[Producer]:
+    """A producer whose delivery timeout is 120 s, and which sends each row at once."""
+    handlers: dict[type[Any], Handler] = {
+        InitProducerIdRequest: lambda _: InitProducerIdResponse(producer_id=7),
+        ProduceRequest: produce,
+    }
+    with scripted(handlers) as broker:
+        if metadata is not None:
+            broker.handlers[MetadataRequest] = lambda _: metadata(broker)
+        options = settings(broker.bootstrap, batch_size=1)
+        with Producer(options, sleep=clock.sleep, now=clock) as producer:
+            yield producer
+
+
+def produced(request: ProduceRequest, code: ErrorCode = ErrorCode.NONE) -> ProduceResponse:
+    """The answer of a leader for all batches of a request, of one topic, as if each was first."""
+    [topic] = request.topic_data
+    rows_ = [PartitionProduceResponse(data.index, code, 0) for data in topic.partition_data]
+    return ProduceResponse(responses=[TopicProduceResponse(topic.name, bytes(16), rows_)])
+
+
+def wait_for_answer(producer: Producer, request: int = 0) -> None:
+    """Return when an answer, or the end of the connection, waits in the socket of a request."""
+    assert producer._in_flight[request].connection.is_ready(10.0)
+
+
+def test_an_answer_that_came_while_the_caller_was_away_counts_after_the_delivery_timeout() -> None:
+    clock, where = Clock(), TopicPartition("t", 0)
+    with producer_at(produced, clock) as producer:
+        producer.send(where, rows(0, 1))
+        wait_for_answer(producer)
+        clock.now_s = 500.0
+
+        producer.send(where, rows(1, 2))
+
+        assert producer.flush() == {where: 0}
+
+
+def test_a_batch_that_waits_to_be_sent_does_not_expire_while_the_caller_is_away() -> None:
+    clock, where, gate = Clock(), TopicPartition("t", 0), threading.Event()
+    requests = []
+
+    def produce(request: ProduceRequest) -> ProduceResponse:
+        requests.append(request)
+        assert gate.wait(10)
+        return produced(request)
+
+    with producer_at(produce, clock) as producer:
+        producer.send(where, rows(0, 1))
+        producer.send(where, rows(1, 2))  # waits: the first batch of a partition is sent alone
+        gate.set()
+        wait_for_answer(producer)
+        clock.now_s = 500.0
+
+        assert producer.flush() == {where: 0}
+        assert len(requests) == 2
+
+
+def test_a_batch_of_a_connection_lost_while_the_caller_was_away_is_sent_again() -> None:
+    clock, where = Clock(), TopicPartition("t", 0)
+    requests = []
+
+    def produce(request: ProduceRequest) -> object:
+        requests.append(request)
+        return CLOSE if len(requests) == 1 else produced(request)
+
+    with producer_at(produce, clock) as producer:
+        producer.send(where, rows(0, 1))
+        wait_for_answer(producer)
+        clock.now_s = 500.0
+
+        assert producer.flush() == {where: 0}
+        assert len(requests) == 2
+
+
+def test_a_batch_without_an_answer_expires_while_the_caller_is_away() -> None:
+    clock, where = Clock(), TopicPartition("t", 0)
+    with producer_at(lambda _: None, clock) as producer:
+        producer.send(where, rows(0, 1))
+        clock.now_s = 121.0
+
+        with pytest.raises(SourceError, match=r"\[KAFKA_WRITE_TIMED_OUT\] 1 records for t-0"):
+            producer.send(where, rows(1, 2))
+
+
+def test_an_answer_counts_while_an_earlier_request_to_another_leader_has_none() -> None:
+    silent, quick = TopicPartition("t", 0), TopicPartition("t", 1)
+    clock, codes = Clock(), iter([ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.NONE])
+
+    def produce(request: ProduceRequest) -> ProduceResponse | None:
+        [data] = request.topic_data[0].partition_data
+        return None if data.index == silent.partition else produced(request, next(codes))
+
+    def two_leaders(broker: Scripted) -> MetadataResponse:
+        hosts = enumerate((broker.endpoint.host, "localhost"))  # two names, two connections
+        partitions = [MetadataResponsePartition(0, number, number, 0) for number in range(2)]
+        return MetadataResponse(
+            brokers=[MetadataResponseBroker(n, host, broker.endpoint.port) for n, host in hosts],
+            topics=[MetadataResponseTopic(0, "t", bytes(16), partitions=partitions)],
+        )
+
+    with producer_at(produce, clock, two_leaders) as producer:
+        producer.send(quick, rows(0, 1))
+        wait_for_answer(producer)
+        clock.now_s = 60.0
+        producer.send(silent, rows(0, 1))  # takes the error of the other one
+        clock.now_s = 61.0
+        producer.send(silent, rows(1, 2))  # sends the other one again
+        wait_for_answer(producer, 1)
+        clock.now_s = 125.0  # 1 s of it was a pause in which `quick` waited
+
+        producer.send(silent, rows(2, 3))
+
+        assert producer._queues.last_offsets() == {quick: 0}

@@ -87,6 +87,32 @@ def test_after_a_crash_in_a_commit_the_table_has_all_or_nothing_of_the_batch(
     assert rows_of(target) == [(0, 1), (0, 2), (0, 3)]
 
 
+def test_an_abort_deletes_files_of_an_uncommitted_batch_only(tmp_path: Path) -> None:
+    target = prepared(tmp_path)
+    committed, aborted = files_of(target, 1), files_of(target, 2)
+    target.commit("app", 0, committed)
+
+    target.discard("app", 0, committed)
+    target.discard("app", 1, aborted)
+
+    assert rows_of(target) == [(0, 1)]
+    assert list(target.task_directory.iterdir()) == []
+
+
+def test_a_replay_has_the_disk_keep_the_directory_of_a_batch_renamed_before_a_crash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = prepared(tmp_path)
+    synced: list[Path] = []
+    (target.path / "batch=0").mkdir()  # and then the driver dies
+    files = files_of(target, 1)
+    monkeypatch.setattr("trio_kafka_spark.lake.parquet.sync", synced.append)
+
+    assert not target.commit("app", 0, files)
+
+    assert synced == [target.path]
+
+
 def test_two_drivers_cannot_both_add_a_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

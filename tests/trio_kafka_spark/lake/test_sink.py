@@ -1,6 +1,7 @@
 """The writer of tables, called as Spark calls it: write in tasks, commit on the driver, replays."""
 
 import datetime as dt
+import errno
 import io
 import json
 import pickle
@@ -15,6 +16,7 @@ import pytest
 pytest.importorskip("pyspark", reason="pyspark is not installed: make test SPARK=yes")
 
 from deltalake import DeltaTable
+from deltalake.exceptions import TableNotFoundError
 from pyspark.sql.types import StructType
 
 from trio_kafka_spark.client.errors import SourceError
@@ -186,6 +188,49 @@ def test_an_aborted_batch_leaves_no_file(tmp_path: Path) -> None:
 
     assert set(tmp_path.rglob("*.parquet")) == before
     assert rows(tmp_path / "table") == []
+
+
+@pytest.mark.parametrize("failing", ["table", "dead"])
+@pytest.mark.parametrize("is_durable", [False, True])
+def test_a_batch_whose_commit_failed_between_two_tables_is_in_both_once_after_its_replay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str, is_durable: bool
+) -> None:
+    table_plan = plan(tmp_path, "avro", avro_schema=ORDER)
+    messages = [task(table_plan, records(0, avro(1), b"bad")), None]
+    add = DeltaTable.create_write_transaction
+
+    def full_disk(table: DeltaTable, *actions: Any, **options: Any) -> None:
+        is_failing = table.table_uri.rstrip("/").endswith(failing)
+        if is_durable or not is_failing:
+            add(table, *actions, **options)
+        if is_failing:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DeltaTable, "create_write_transaction", full_disk)
+        with pytest.raises(OSError, match="No space left"):
+            TableWriter(table_plan).commit(messages, 0)
+    TableWriter(table_plan).abort(messages, 0)  # as Spark does after a commit that failed
+
+    TableWriter(table_plan).commit([task(table_plan, records(0, avro(1), b"bad"))], 0)
+
+    assert [row["id"] for row in rows(tmp_path / "table")] == [1]
+    assert [row["offset"] for row in rows(tmp_path / "dead")] == [1]
+    assert len(list(tmp_path.rglob("*.parquet"))) == 2
+
+
+def test_an_abort_deletes_nothing_of_a_table_whose_log_cannot_be_read(tmp_path: Path) -> None:
+    table_plan = plan(tmp_path)
+    messages = [task(table_plan, records(0, b"a"))]
+    TableWriter(table_plan).commit(messages, 0)
+    log = tmp_path / "table" / "_delta_log"
+    log.rename(tmp_path / "away")
+
+    with pytest.raises(TableNotFoundError):
+        TableWriter(table_plan).abort(messages, 0)
+
+    (tmp_path / "away").rename(log)
+    assert [row["offset"] for row in rows(tmp_path / "table")] == [0]
 
 
 def test_the_plan_of_a_sink_is_an_option_without_secrets(tmp_path: Path) -> None:

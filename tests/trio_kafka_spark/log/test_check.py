@@ -56,6 +56,13 @@ def test_a_check_of_segments_of_apache_kafka_finds_nothing(tmp_path, name):
     assert findings(tmp_path) == []
 
 
+def test_a_check_of_a_swap_file_that_is_the_segment_finds_nothing(tmp_path):
+    path = healthy(tmp_path) / FIRST
+    path.rename(f"{path}.swap")
+
+    assert findings(tmp_path) == []
+
+
 def test_a_check_of_healthy_segments_finds_nothing(tmp_path):
     healthy(tmp_path)
 

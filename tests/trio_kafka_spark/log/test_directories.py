@@ -61,11 +61,11 @@ def test_directories_marked_for_deletion_or_without_segments_are_not_listed(tmp_
     assert find_partitions([str(tmp_path)]) == []
 
 
-def test_deleted_cleaned_and_swap_files_are_not_listed_as_segments(tmp_path):
+def test_deleted_cleaned_and_foreign_files_are_not_listed_as_segments(tmp_path):
     directory = log(tmp_path, segments=1)
     for name in ("00000000000000000000.log.deleted", "00000000000000000100.log.cleaned"):
         (directory / name).write_bytes(b"x")
-    (directory / "00000000000000000200.log.swap").write_bytes(b"x")
+    (directory / "00000000000000000200.index.swap").write_bytes(b"x")
     (directory / "7.log").write_bytes(b"x")
 
     assert [log_segment.base_offset for log_segment in list_segments(directory)] == [0]
@@ -120,7 +120,38 @@ def test_partitions_that_the_filter_rejects_are_not_listed(tmp_path):
 
 def test_segments_are_listed_again_until_two_listings_are_equal(tmp_path, monkeypatch):
     directory = log(tmp_path, segments=3)
-    listings = iter([[0, 80], [0, 40], [0, 40, 80], [0, 40, 80], []])
-    monkeypatch.setattr(directories, "_bases", lambda _: next(listings))
+    names = {base: f"{base:020}.log" for base in (0, 40, 80)}
+    first, second = {base: names[base] for base in (0, 80)}, {base: names[base] for base in (0, 40)}
+    listings = iter([first, second, names, names, {}])
+    monkeypatch.setattr(directories, "_names", lambda _: next(listings))
 
     assert [log_segment.base_offset for log_segment in list_segments(directory)] == [0, 40, 80]
+
+
+def test_a_segment_replaced_between_its_listing_and_its_size_is_listed_again(tmp_path, monkeypatch):
+    directory = log(tmp_path, segments=3)
+    swapped = "00000000000000000040.log.swap"
+    (directory / "00000000000000000040.log").rename(directory / swapped)
+    names, real = {base: f"{base:020}.log" for base in (0, 40, 80)}, directories._names
+    listings = iter([names, names])
+    monkeypatch.setattr(directories, "_names", lambda path: next(listings, None) or real(path))
+
+    segments = list_segments(directory)
+
+    assert [log_segment.base_offset for log_segment in segments] == [0, 40, 80]
+    assert segments[0].next_base == 40
+
+
+def test_a_swap_file_is_the_segment_once_the_file_that_it_replaces_is_gone(tmp_path):
+    directory = log(tmp_path, segments=2)
+    old = directory / "00000000000000000000.log"
+    new = directory / "00000000000000000000.log.swap"
+    new.write_bytes(batch(0))
+
+    before = list_segments(directory)
+    old.rename(f"{old}.deleted")
+    after = list_segments(directory)
+
+    assert [log_segment.path for log_segment in before][:1] == [str(old)]
+    assert [log_segment.path for log_segment in after][:1] == [str(new)]
+    assert (len(before), len(after)) == (2, 2)

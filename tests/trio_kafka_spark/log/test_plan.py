@@ -4,8 +4,11 @@ import pickle
 
 import pytest
 
+from tests.records.kit import encode_marker
 from tests.trio_kafka_spark.log.kit import batch, flip, log, partition, positions, sample, segment
+from trio_kafka.records.control import Marker
 from trio_kafka_spark.client.errors import OptionError, SourceError
+from trio_kafka_spark.log.directories import find_partitions
 from trio_kafka_spark.log.options import LogOptions
 from trio_kafka_spark.log.plan import CorruptLogError, plan_pieces, plan_ranges, refuse
 from trio_kafka_spark.log.windows import BadBytes
@@ -93,6 +96,33 @@ def test_a_read_committed_plan_ends_before_the_oldest_open_transaction(tmp_path)
         len({transaction for pack in pieces for piece in pack for transaction in piece.aborted})
         == 2
     )
+
+
+def test_a_read_committed_plan_has_transactions_of_segments_merged_after_their_listing(
+    tmp_path, monkeypatch
+):
+    directory = partition(tmp_path)
+    begun = batch(0, 2, producer_id=1, producer_epoch=0, base_sequence=0, transactional=True)
+    ended = encode_marker(
+        Marker(committed=False, coordinator_epoch=0),
+        producer_id=1,
+        producer_epoch=0,
+        timestamp=0,
+        base_offset=2,
+    )
+    first, second = segment(directory, [begun]), segment(directory, [ended])
+    segment(directory, [batch(3)])
+    listed = find_partitions([str(tmp_path)])
+    monkeypatch.setattr("trio_kafka_spark.log.plan.find_partitions", lambda *_: listed)
+    cleaned = directory / "00000000000000000000.log.cleaned"
+    cleaned.write_bytes(begun + ended)
+    second.unlink()
+    cleaned.rename(first)
+
+    (pieces,) = plan_pieces(options(tmp_path, isolation="read_committed"))
+
+    assert {piece.aborted for piece in pieces if piece.start == 0} == {((1, 0, 2),)}
+    assert pieces[-1].stop == 13
 
 
 def test_a_read_committed_plan_fails_at_a_corrupt_batch_unless_permissive(tmp_path):

@@ -145,15 +145,22 @@ def test_an_empty_segment_has_no_piece(tmp_path):
     assert measure(only(tmp_path).segments[1], 1).next_offset == 10
 
 
-def test_a_segment_deleted_after_listing_has_no_piece(tmp_path):
+def test_a_segment_deleted_after_listing_has_a_piece_for_its_reader_to_search_for(tmp_path):
     directory = log(tmp_path, segments=3)
     listed = only(tmp_path)
-    (directory / "00000000000000000000.log").unlink()
+    (directory / "00000000000000000040.log").unlink()
 
-    assert spans(partition_pieces(listed, start=0, stop=ALL, split_bytes=ALL)) == [
-        (40, 80),
-        (80, 120),
-    ]
+    planned = list(partition_pieces(listed, start=50, stop=ALL, split_bytes=ALL))
+
+    assert spans(planned) == [(50, 80), (80, 120)]
+
+
+def test_an_active_segment_deleted_after_listing_has_no_piece(tmp_path):
+    directory = log(tmp_path, segments=2)
+    listed = only(tmp_path)
+    (directory / "00000000000000000040.log").unlink()
+
+    assert spans(partition_pieces(listed, start=0, stop=ALL, split_bytes=ALL)) == [(0, 40)]
 
 
 def test_small_pieces_are_packed_into_one_task_in_order(tmp_path):

@@ -155,9 +155,8 @@ def test_a_segment_unlinked_during_a_read_is_read_to_its_end(tmp_path):
     assert offsets([first, *windows]) == [0, 10, 20, 30, 40, 50]
 
 
-def test_records_moved_to_another_segment_by_compaction_are_read(tmp_path):
-    directory = log(tmp_path, segments=3)
-    pieces = planned(tmp_path, 500)
+def compact_two(directory):
+    """Compact the first two segments of a partition into one."""
     names = sorted(directory.glob("*.log"))
     cleaned = directory / "00000000000000000000.log.cleaned"
     cleaned.write_bytes(batch(0) + batch(20) + batch(40) + batch(70))
@@ -165,8 +164,41 @@ def test_records_moved_to_another_segment_by_compaction_are_read(tmp_path):
         name.unlink()
     cleaned.rename(names[0])
 
+
+def test_records_moved_to_another_segment_by_compaction_are_read(tmp_path):
+    directory = log(tmp_path, segments=3)
+    pieces = planned(tmp_path, 500)
+    compact_two(directory)
+
     assert read(pieces) == [0, 20, 40, 70, 80, 90, 100, 110]
     assert read(pieces, fail_on_data_loss=True) == [0, 20, 40, 70, 80, 90, 100, 110]
+
+
+def test_records_moved_to_another_segment_while_a_read_is_planned_are_read(tmp_path):
+    directory = log(tmp_path, segments=3)
+    (listed,) = find_partitions([str(tmp_path)])
+    compact_two(directory)
+
+    pieces = list(partition_pieces(listed, start=0, stop=ALL, split_bytes=ALL))
+
+    assert read(pieces) == [0, 20, 40, 70, 80, 90, 100, 110]
+    assert read(pieces, fail_on_data_loss=True) == [0, 20, 40, 70, 80, 90, 100, 110]
+
+
+def test_records_are_read_in_the_middle_of_the_swap_of_a_compacted_segment(tmp_path):
+    directory = log(tmp_path, segments=3)
+    before = planned(tmp_path)
+    path = directory / "00000000000000000000.log"
+    (directory / f"{path.name}.swap").write_bytes(batch(0) + batch(20) + batch(40) + batch(70))
+    path.unlink()
+
+    expected = [0, 20, 40, 50, 60, 70, 80, 90, 100, 110]  # the second one is not replaced yet
+    assert read(before, fail_on_data_loss=True) == expected
+    assert read(planned(tmp_path), fail_on_data_loss=True) == expected
+
+    during = planned(tmp_path)
+    (directory / f"{path.name}.swap").rename(path)
+    assert read(during, fail_on_data_loss=True) == expected
 
 
 def test_a_segment_truncated_during_a_read_ends_at_its_new_size(tmp_path):

@@ -8,6 +8,7 @@ import threading
 
 import pytest
 import trio
+import trio.testing
 
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.descriptors import Descriptors
@@ -75,6 +76,56 @@ async def test_only_names_are_resolved_in_a_thread(network, monkeypatch):
     await connected(network, "localhost")
 
     assert threads == [("localhost", False), ("localhost", False)]
+
+
+async def test_a_silent_name_server_takes_few_threads_and_none_of_the_default_limiter(
+    network, monkeypatch
+):
+    resolve = socket.getaddrinfo
+    begun, answered = trio.Semaphore(0), threading.Event()
+
+    def silent(host, *args, flags, **options):
+        if not flags & socket.AI_NUMERICHOST and host != "localhost":
+            trio.from_thread.run_sync(begun.release)
+            assert answered.wait(60)
+        return resolve(host, *args, flags=flags, **options)
+
+    async def look_up(name):
+        with pytest.raises(OSError):
+            await network.addresses(name)
+
+    monkeypatch.setattr(socket, "getaddrinfo", silent)
+    async with trio.open_nursery() as nursery:
+        for number in range(10):
+            nursery.start_soon(look_up, f"no such host {number}")
+        try:
+            for _ in range(4):
+                await begun.acquire()
+            await trio.testing.wait_all_tasks_blocked()
+
+            assert begun.value == 0
+            assert trio.to_thread.current_default_thread_limiter().borrowed_tokens == 0
+            await connected(network, "localhost")  # look-ups of connections have other threads
+        finally:
+            answered.set()
+
+
+async def test_cancelling_abandons_a_look_up_of_a_canonical_name(network, monkeypatch):
+    begun, answered = trio.Event(), threading.Event()
+
+    def silent(*_):
+        trio.from_thread.run_sync(begun.set)
+        assert answered.wait(60)
+
+    monkeypatch.setattr(socket, "getfqdn", silent)
+    try:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(network.canonical_name, "127.0.0.1")
+            await begun.wait()
+            nursery.cancel_scope.cancel()
+        assert not answered.is_set()
+    finally:
+        answered.set()
 
 
 async def test_an_unknown_name_is_an_os_error(network):

@@ -9,7 +9,7 @@ from typing import Final
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.catalogue import every_setting, setting_of
-from trio_kafka.config.client_metrics import CLIENT_METRICS_SETTINGS
+from trio_kafka.config.client_metrics import CLIENT_METRICS_SETTINGS, is_client_metrics_setting
 from trio_kafka.config.dynamic import (
     Layers,
     Source,
@@ -100,11 +100,12 @@ def describe_client_metrics(
 
     texts: its settings; a value that cannot be parsed counts as not set.
     """
+    own = {name: text for name, text in texts.items() if is_client_metrics_setting(name, text)}
     rows = []
-    for name, setting in _chosen(CLIENT_METRICS_SETTINGS, names, texts):
-        own = own_synonyms(setting, texts, broker, source=Source.CLIENT_METRICS)
-        value = setting.parse(texts[name]) if name in texts else setting.default
-        rows.append(_row(name, setting, value, synonyms=own))
+    for name, setting in _chosen(CLIENT_METRICS_SETTINGS, names, own):
+        synonyms = own_synonyms(setting, own, broker, source=Source.CLIENT_METRICS)
+        value = setting.parse(own[name]) if name in own else setting.default
+        rows.append(_row(name, setting, value, synonyms=synonyms))
     return rows
 
 

@@ -25,7 +25,8 @@ from trio_kafka.controls.api_names import UnknownApiError, key_of_api
 from trio_kafka.controls.faults.asked_parts import parts_of
 from trio_kafka.controls.faults.matching import Trigger, names_match, request_matches
 from trio_kafka.controls.faults.parts import Names
-from trio_kafka.controls.faults.rule import FaultRule, RuleError
+from trio_kafka.controls.faults.rule import FaultRule
+from trio_kafka.controls.faults.rule_values import RuleError
 from trio_kafka.controls.faults.tables import table_of
 from trio_kafka.controls.faults.verdicts import Forward, StruckRequest, apply
 from trio_kafka.controls.interceptors import RecordingOwner

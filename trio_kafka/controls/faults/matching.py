@@ -49,10 +49,8 @@ def _names_parts(rule: FaultRule, request: object, context: Context, *, parts: N
 
 
 def _has_version(rule: FaultRule, version: int) -> bool:
-    if isinstance(rule.version, tuple):
-        first, last = rule.version
-        return first <= version <= last
-    return rule.version is None or rule.version == version
+    first, last = rule.versions
+    return first <= version <= last
 
 
 def _fits(pattern: str | None, name: str | None) -> bool:

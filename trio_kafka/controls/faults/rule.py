@@ -21,8 +21,7 @@ Where each verdict acts, and what the log then holds:
 Responses on a connection keep their order: while a request waits, the next one is not read.
 """
 
-from collections.abc import Callable, Sequence
-from difflib import get_close_matches
+from collections.abc import Callable
 from math import inf
 from typing import Any, Final, Literal
 
@@ -30,6 +29,16 @@ from attrs import field
 
 from trio_kafka.attributes import frozen
 from trio_kafka.controls.api_names import ApiName
+from trio_kafka.controls.faults.rule_values import (
+    RuleError,
+    apis_of,
+    delay_of,
+    error_of,
+    is_number,
+    is_whole,
+    version_of,
+    window_of,
+)
 from trio_kafka.controls.keywords import suggesting_fields
 from trio_kafka.errors import ErrorCode
 
@@ -49,27 +58,8 @@ VERDICTS: Final = (
 DISCONNECTS: Final = ("before", "after")
 CORRUPTS: Final = ("request", "records", "response")
 LONGEST_S: Final = 3600.0
-
-
-class RuleError(ValueError):
-    """Invalid rule; the message names the field and the reason."""
-
-
-def error_of(value: ErrorCode | str | int | None) -> ErrorCode | None:
-    """Return an error code by its name or number. Raises RuleError."""
-    if value is None or isinstance(value, ErrorCode):
-        return value
-    if isinstance(value, int) and not isinstance(value, bool):
-        try:
-            return ErrorCode(value)
-        except ValueError:
-            raise RuleError(f"error: {value} is not the number of a Kafka error") from None
-    code = ErrorCode.__members__.get(value) if isinstance(value, str) else None
-    if code is None:
-        near = get_close_matches(str(value), ErrorCode.__members__, n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise RuleError(f"error: {value!r} is not the name of a Kafka error{hint}")
-    return code
+_PATTERNS: Final = ("client_id", "principal", "listener", "topic", "group", "transactional_id")
+_MAY_BE_NONE: Final = ("times", "partition")
 
 
 @suggesting_fields
@@ -77,13 +67,15 @@ def error_of(value: ErrorCode | str | int | None) -> ErrorCode | None:
 class FaultRule:
     """Conditions on requests, the fault that they get, and its triggers.
 
+    Several APIs and the two ends of a range are a tuple or a list. Raises RuleError.
+
     Conditions. None or empty: all.
     api: name (`"Produce"`), key, or class of the requests; or several of them.
     version: the version of the request, or the first and the last of a range.
     client_id, principal, listener, topic, group, transactional_id: patterns like those of file
         names (`orders-*`). partition: number of a partition, of a matching topic if one is given.
     where: function of the request and its context; returns whether the request matches.
-    window_s: begin and end of the rule, in seconds since it was added.
+    window_s: begin and end of the rule, in seconds since it was added; `[begin]`: without an end.
 
     Verdicts.
     error: error code of the response, in its parts that the conditions name; its name or number.
@@ -102,8 +94,8 @@ class FaultRule:
     name: name of the rule; empty: it gets one.
     """
 
-    api: ApiName | Sequence[ApiName] | None = None
-    version: int | tuple[int, int] | None = None
+    api: ApiName | tuple[ApiName, ...] | None = field(default=None, converter=apis_of)
+    version: int | tuple[int, int] | None = field(default=None, converter=version_of)
     client_id: str | None = None
     principal: str | None = None
     listener: str | None = None
@@ -112,13 +104,13 @@ class FaultRule:
     group: str | None = None
     transactional_id: str | None = None
     where: Callable[[Any, Any], bool] | None = None
-    window_s: tuple[float, float] = (0.0, inf)
+    window_s: tuple[float, float] = field(default=(0.0, inf), converter=window_of)
 
     error: ErrorCode | None = field(default=None, converter=error_of)
     respond: Any = None
     drop: bool = False
     disconnect: Disconnect | None = None
-    delay_s: float | tuple[float, float] = 0.0
+    delay_s: float | tuple[float, float] = field(default=0.0, converter=delay_of)
     hold: bool = False
     throttle_s: float = 0.0
     corrupt: Corrupt | None = None
@@ -132,22 +124,41 @@ class FaultRule:
     name: str = ""
 
     def __attrs_post_init__(self) -> None:
-        """Check values that types do not. Raises RuleError."""
+        """Check the values. Raises RuleError."""
         self._check_verdicts()
         _check(
             self.disconnect in (None, *DISCONNECTS), "disconnect", self.disconnect, want=DISCONNECTS
         )
         _check(self.corrupt in (None, *CORRUPTS), "corrupt", self.corrupt, want=CORRUPTS)
         _check(self.error is not ErrorCode.NONE, "error", "NONE", want="an error")
+        for name in _PATTERNS:
+            value = getattr(self, name)
+            _check(value is None or isinstance(value, str), name, value, want="a pattern")
         for name, least in (("after", 0), ("every", 1), ("times", 1), ("partition", 0)):
             value = getattr(self, name)
-            _check(value is None or value >= least, name, value, want=f"at least {least}")
-        _check(0 <= self.probability <= 1, "probability", self.probability, want="0 to 1")
-        _check(0 <= self.throttle_s <= LONGEST_S, "throttle_s", self.throttle_s, want=_SECONDS)
+            is_none = value is None and name in _MAY_BE_NONE
+            is_fit = is_none or (is_whole(value) and value >= least)
+            _check(is_fit, name, value, want=f"at least {least}")
+        for name, most, words in (
+            ("probability", 1.0, "0 to 1"),
+            ("throttle_s", LONGEST_S, _SECONDS),
+        ):
+            value = getattr(self, name)
+            _check(is_number(value) and 0 <= value <= most, name, value, want=words)
+        first, last = self.versions
+        _check(first <= last, "version", self.version, want="the first version before the last")
         least_s, most_s = self.delays_s
         _check(0 <= least_s <= most_s <= LONGEST_S, "delay_s", self.delay_s, want=_SECONDS)
         begin_s, end_s = self.window_s
         _check(0 <= begin_s < end_s, "window_s", self.window_s, want="a begin before an end")
+
+    @property
+    def versions(self) -> tuple[float, float]:
+        """First and last version."""
+        version = self.version
+        if version is None:
+            return (-inf, inf)
+        return version if isinstance(version, tuple) else (version, version)
 
     @property
     def delays_s(self) -> tuple[float, float]:

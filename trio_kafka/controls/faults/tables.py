@@ -17,7 +17,8 @@ from typing import Any, Final
 from attrs import fields
 
 from trio_kafka.controls.faults.parts import api_name
-from trio_kafka.controls.faults.rule import FaultRule, RuleError, error_of
+from trio_kafka.controls.faults.rule import FaultRule
+from trio_kafka.controls.faults.rule_values import RuleError, error_of
 from trio_kafka.errors import ErrorCode
 from trio_kafka.requests.registry import Registry
 from trio_kafka.strict_json import parse_json

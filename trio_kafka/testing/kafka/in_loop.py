@@ -1,7 +1,7 @@
 """A Kafka broker under test, driven from its own Trio loop."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from typing import Any, TypeVar
 
@@ -62,6 +62,7 @@ class KafkaInLoop:
 
     controls: fault rules, coroutines, recorded requests, limits of versions; they go on over lives.
     latest_requests, warnings: the latest ones, for the report of a failed test.
+    kit_transactions: open ones, which `produce` has begun.
 
     Methods raise KafkaError with Kafka's code where a request fails, and NotRunningError while the
     broker is stopped or killed.
@@ -73,7 +74,7 @@ class KafkaInLoop:
         self.latest_requests = LatestRequests()
         self.latest_requests.attach(lives.broker)
         self.controls = Controls(lives.broker, seed=lives.how.seed)
-        self._transactions = KitTransactions()
+        self.kit_transactions = KitTransactions()
 
     @property
     def broker(self) -> RunningBroker:
@@ -267,8 +268,9 @@ class KafkaInLoop:
         await self._wait_for_leaders(topic)  # a client may just be creating it
         transaction = None
         if transactional_id is not None:
-            transaction = await self._transactions.begin(self.broker, transactional_id)
-        return await produce(self.broker, self._topic(topic), records, transaction)
+            transaction = await self.kit_transactions.begin(self.broker, transactional_id)
+        with nullcontext() if transaction is None else self.kit_transactions.using(transaction):
+            return await produce(self.broker, self._topic(topic), records, transaction)
 
     async def records(
         self,
@@ -320,20 +322,19 @@ class KafkaInLoop:
 
         Raises KafkaError(INVALID_TXN_STATE) if there is none.
         """
-        await self._transactions.end(self.broker, transactional_id, commit=True)
+        await self.kit_transactions.end(self.broker, transactional_id, commit=True)
 
     async def abort(self, transactional_id: str) -> None:
         """Abort the transaction that `produce` has begun. Errors as `commit`."""
-        await self._transactions.end(self.broker, transactional_id, commit=False)
+        await self.kit_transactions.end(self.broker, transactional_id, commit=False)
 
     async def transactions(self) -> list[Transaction]:
         """Return all transactional ids with their states, sorted by id."""
-        return await list_transactions(self.broker, self.broker.world.clock.wall())
+        return await list_transactions(self.broker)
 
     async def transaction(self, transactional_id: str) -> Transaction:
         """Return the state of a transactional id; one that does not exist has the state Dead."""
-        now_s = self.broker.world.clock.wall()
-        return await describe_transaction(self.broker, transactional_id, now_s)
+        return await describe_transaction(self.broker, transactional_id)
 
     # --- faults
 

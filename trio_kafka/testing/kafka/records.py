@@ -31,7 +31,7 @@ __tracebackhide__ = True  # pytest ends the traceback of a failed test where it 
 
 _PIECE = 1 << 20  # bytes of one Fetch
 _TIMEOUT_MS = 30_000
-_TRANSACTIONAL = 11  # the last version of Kafka's older protocol, by topic name
+_TRANSACTIONAL = 11  # at most: the last version of Kafka's older protocol, by topic name
 
 
 async def produce(
@@ -69,9 +69,9 @@ async def produce(
         timeout_ms=_TIMEOUT_MS,
         topic_data=[TopicProduceData(name=topic.name, topic_id=topic.id, partition_data=data)],
     )
-    version = None if transaction is None else _TRANSACTIONAL
+    at_most = None if transaction is None else _TRANSACTIONAL
     stored: list[StoredRecord | None] = [None] * len(records)
-    for answered in (await ask(broker, request, version)).responses:
+    for answered in (await ask(broker, request, at_most=at_most)).responses:
         for done in answered.partition_responses:
             check(done.error_code, f"{topic.name}-{done.index}: {done.error_message}")
             for delta, (number, encoded) in enumerate(by_partition[done.index]):

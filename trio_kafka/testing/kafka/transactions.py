@@ -1,9 +1,12 @@
 """Transactions in which a broker under test writes records itself, without a client.
 
 Each begins as a new producer of its transactional id would: an earlier producer of that id is
-fenced, its open transaction is aborted, and sequences begin at 0.
+fenced, its open transaction is aborted, and sequences begin at 0. One that its coordinator has
+ended since, because of a newer producer or its timeout, is forgotten with the error that says so.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Final
 
 import trio
@@ -28,7 +31,8 @@ __tracebackhide__ = True  # pytest ends the traceback of a failed test where it 
 _COORDINATOR_S: Final = 30.0
 _PAUSE_S: Final = 0.005
 _TIMEOUT_MS: Final = 60_000
-# Kafka's older protocol, in which clients add partitions themselves: every broker speaks it.
+# Last versions of Kafka's older protocol, in which clients add partitions themselves: every broker
+# speaks it, one that acts as an older release in lower versions.
 _ADD_PARTITIONS: Final = 3
 _END: Final = 4
 _PASSING: Final = frozenset(
@@ -37,6 +41,14 @@ _PASSING: Final = frozenset(
         ErrorCode.COORDINATOR_NOT_AVAILABLE,
         ErrorCode.NOT_COORDINATOR,
         ErrorCode.CONCURRENT_TRANSACTIONS,
+    }
+)
+# The coordinator has ended the transaction: no later request of its producer can succeed.
+_ENDED: Final = frozenset(
+    {
+        ErrorCode.PRODUCER_FENCED,
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.INVALID_PRODUCER_ID_MAPPING,
     }
 )
 
@@ -64,7 +76,7 @@ class OpenTransaction:
             v3_and_below_producer_epoch=self.epoch,
             v3_and_below_topics=[AddPartitionsToTxnTopic(topic, partitions)],
         )
-        answer = await ask(broker, request, _ADD_PARTITIONS)
+        answer = await ask(broker, request, at_most=_ADD_PARTITIONS)
         for row in answer.results_by_topic_v3_and_below[0].results_by_partition:
             check(row.partition_error_code, self.transactional_id)
 
@@ -88,6 +100,25 @@ class KitTransactions:
             )
         return transaction
 
+    @contextmanager
+    def using(self, transaction: OpenTransaction) -> Iterator[None]:
+        """Forget a transaction if a request of the block shows that it has ended meanwhile."""
+        try:
+            yield
+        except KafkaError as error:
+            is_open = self._open.get(transaction.transactional_id) is transaction
+            if is_open and error.code in _ENDED:
+                del self._open[transaction.transactional_id]
+            raise
+
+    async def abort_all(self, broker: RunningBroker) -> None:
+        """Abort and forget all open transactions, as far as they have not ended yet."""
+        await trio.lowlevel.checkpoint()
+        for transactional_id in list(self._open):
+            # An error means that it has ended, or ends with its timeout.
+            with suppress(KafkaError):
+                await self.end(broker, transactional_id, commit=False)
+
     async def end(self, broker: RunningBroker, transactional_id: str, *, commit: bool) -> None:
         """End the open transaction of an id; its markers are written soon afterwards.
 
@@ -103,7 +134,7 @@ class KitTransactions:
         request = EndTxnRequest(
             transactional_id, transaction.producer_id, transaction.epoch, commit
         )
-        answer = await ask_when_loaded(broker, request, _END, passing=_PASSING)
+        answer = await ask_when_loaded(broker, request, at_most=_END, passing=_PASSING)
         check(answer.error_code, transactional_id)
 
 

@@ -2,9 +2,10 @@
 
 import os
 import socket
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 import trio
 
@@ -16,7 +17,10 @@ from trio_kafka.world.real.clock import MachineClock
 from trio_kafka.world.real.selector import RealSelector
 from trio_kafka.world.real.socket import Address, RealSocket, endpoint
 
+T = TypeVar("T")
 _EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - all interfaces
+_LOOK_UPS: Final = 4  # threads for look-ups that no connection waits for: long lists of hosts
+_CONNECTING: Final = 8  # threads for look-ups of connections and listeners
 
 
 class RealListener:
@@ -66,25 +70,30 @@ class RealListener:
 
 
 class RealNetwork:
-    """See `protocols.Network`."""
+    """See `protocols.Network`.
+
+    A name server may not answer for half a minute, and the thread of a look-up lasts as long even
+    if the look-up is cancelled. So look-ups have threads of their own: those of Trio's default
+    limiter are for logins, TLS and decompression.
+    """
 
     def __init__(
         self, clock: MachineClock | SkippingClock, descriptors: Descriptors | None = None
     ) -> None:
         self._clock = clock
         self._descriptors = descriptors or Descriptors()
+        self._look_ups = trio.CapacityLimiter(_LOOK_UPS)
+        self._connecting = trio.CapacityLimiter(_CONNECTING)
 
     async def host_name(self) -> str:
-        with self._clock.working():
-            return await trio.to_thread.run_sync(socket.getfqdn)
+        return await self._in_thread(socket.getfqdn, self._connecting)
 
     async def addresses(self, host: str) -> list[str]:
-        results = await self._resolve(host, 0, 0)
+        results = await self._resolve(host, 0, 0, limiter=self._look_ups)
         return list(dict.fromkeys(address[0] for _, address in results))
 
     async def canonical_name(self, address: str) -> str:
-        with self._clock.working():
-            return await trio.to_thread.run_sync(socket.getfqdn, address)
+        return await self._in_thread(partial(socket.getfqdn, address), self._look_ups)
 
     def selector(self) -> RealSelector:
         return RealSelector(self._descriptors)
@@ -106,7 +115,9 @@ class RealNetwork:
             address: Address = ("::" if both else "0.0.0.0", port)  # noqa: S104 - as requested
         else:
             both = False
-            family, address = (await self._resolve(host, port, socket.AI_PASSIVE))[0]
+            flags = socket.AI_PASSIVE
+            addresses = await self._resolve(host, port, flags, limiter=self._connecting)
+            family, address = addresses[0]
         sock = socket.socket(family, socket.SOCK_STREAM)
         try:
             sock.setblocking(False)
@@ -134,7 +145,7 @@ class RealNetwork:
         send_buffer: int | None = None,
         receive_buffer: int | None = None,
     ) -> RealSocket:
-        addresses = await self._resolve(host, port, 0)
+        addresses = await self._resolve(host, port, 0, limiter=self._connecting)
         for number, (family, address) in enumerate(addresses, 1):
             sock = socket.socket(family, socket.SOCK_STREAM)
             try:
@@ -152,20 +163,22 @@ class RealNetwork:
         raise OSError(f"{host} has no address: want one")
 
     async def _resolve(
-        self, host: str, port: int, flags: int
+        self, host: str, port: int, flags: int, *, limiter: trio.CapacityLimiter
     ) -> list[tuple[socket.AddressFamily, Address]]:
         """Return families and addresses, best first. Cancelling abandons the look-up."""
         look_up = partial(socket.getaddrinfo, host or "localhost", port, type=socket.SOCK_STREAM)
         try:
             results = look_up(flags=flags | socket.AI_NUMERICHOST)
         except socket.gaierror:
-            with self._clock.working():
-                results = await trio.to_thread.run_sync(
-                    partial(look_up, flags=flags), abandon_on_cancel=True
-                )
+            results = await self._in_thread(partial(look_up, flags=flags), limiter)
         else:
             await trio.lowlevel.checkpoint()
         return [(family, address) for family, _, _, _, address in results]
+
+    async def _in_thread(self, look_up: Callable[[], T], limiter: trio.CapacityLimiter) -> T:
+        """Run a look-up in a thread. Cancelling abandons the thread, which counts until it ends."""
+        with self._clock.working():
+            return await trio.to_thread.run_sync(look_up, abandon_on_cancel=True, limiter=limiter)
 
 
 def _set_buffers(sock: socket.socket, send_buffer: int | None, receive_buffer: int | None) -> None:
