@@ -68,3 +68,16 @@ def test_damaged_batch_is_an_error_before_which_the_position_stays():
     with pytest.raises(KafkaError, match="crc"):
         data.read(10)
     assert data.read_to == Position(0)
+
+
+@pytest.mark.parametrize("way", ["read", "values"])
+def test_batch_behind_a_damaged_one_is_never_read(way):
+    damaged = bytearray(batch(0, 3))
+    damaged[-1] ^= 1
+    view = memoryview(bytes(damaged) + batch(3, 3))
+    data = FetchedData(view, Position(0), whole_end(view, Position(0)))
+
+    for _ in range(2):
+        with pytest.raises(KafkaError, match="crc"):
+            data.read(10) if way == "read" else list(data.values())
+    assert data.read_to == Position(0)

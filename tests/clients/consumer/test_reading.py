@@ -4,10 +4,13 @@ import pytest
 
 from tests.clients.consumer.kit import T0, T1
 from tests.clients.consumer.test_positions import fetched
+from trio_kafka.clients.consumer.fetched import FetchedData
 from trio_kafka.clients.consumer.positions import Positions
 from trio_kafka.clients.consumer.reading import RecordReader
 from trio_kafka.clients.consumer.values import Position, as_bytes
-from trio_kafka.clients.errors import SerializationError
+from trio_kafka.clients.errors import ClientError, SerializationError
+from trio_kafka.errors import ErrorCode
+from trio_kafka.records.batch import Record, encode_batch
 
 
 def reader_of(*places, most=10, value_deserializer=as_bytes):
@@ -77,6 +80,42 @@ def test_record_that_cannot_be_deserialized_is_an_error_after_those_before_it(wa
         with pytest.raises(SerializationError, match="offset 2"):
             step()
     assert state.position.offset == 2
+
+
+@pytest.mark.parametrize("way", ["read", "next", "read_partition"])
+def test_corrupt_batch_between_others_is_an_error_until_the_reader_seeks_behind_it(way):
+    positions, reader = reader_of(T0)
+    state = positions[T0]
+    batches = [
+        bytearray(encode_batch([Record(value=b"%d" % n, timestamp=0)], n, 0)) for n in range(3)
+    ]
+    batches[1][-2] ^= 0xFF
+    content = memoryview(b"".join(batches))
+
+    def fetch():
+        """Buffer what the broker answers to a Fetch from the position."""
+        positions.fetched(state, FetchedData(content, state.fetch_from, Position(3, 0)))
+
+    def step():
+        if way == "next":
+            return [reader.next().offset]
+        records = reader.read() if way == "read" else reader.read_partition(state)
+        return [record.offset for record in records]
+
+    positions.seek(T0, Position(0))
+    fetch()
+    assert step() == [0]
+    for _ in range(3):
+        if not state.buffer:
+            fetch()
+        with pytest.raises(ClientError) as caught:
+            step()
+        assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
+        assert state.position.offset == 1
+
+    positions.seek(T0, Position(2))
+    positions.fetched(state, FetchedData(memoryview(batches[2]), Position(2), Position(3, 0)))
+    assert step() == [2]
 
 
 def test_batch_that_is_taken_whole_moves_the_position_behind_it():

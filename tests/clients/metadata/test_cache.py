@@ -19,10 +19,10 @@ OTHER_ID = bytes(15) + b"\2"
 NEVER = float("inf")
 
 
-def answer(*leaders, topic_id=ID, error=0, name="t", brokers=(1, 2)):
+def answer(*leaders, topic_id=ID, error=0, name="t", brokers=(1, 2), partition_error=0):
     """An answer for a topic with the leader and the epoch of each partition."""
     partitions = [
-        MetadataResponsePartition(0, n, node, epoch, [node], [node], [])
+        MetadataResponsePartition(partition_error, n, node, epoch, [node], [node], [])
         for n, (node, epoch) in enumerate(leaders)
     ]
     return MetadataResponse(
@@ -141,6 +141,59 @@ def test_leader_without_an_address_is_not_known():
     assert cache.leader("t", 1) is None
     assert cache.leader("t", 9) is None
     assert cache.leader("u", 0) is None
+
+
+@pytest.mark.parametrize(
+    ("incomplete", "is_due"),
+    [
+        (answer(error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), True),
+        (answer(error=ErrorCode.LEADER_NOT_AVAILABLE), True),
+        (answer((1, 5), (-1, 5)), True),
+        (answer((1, 5), partition_error=ErrorCode.LISTENER_NOT_FOUND), True),
+        (answer(error=ErrorCode.TOPIC_AUTHORIZATION_FAILED), False),
+        (answer(error=ErrorCode.INVALID_TOPIC_EXCEPTION), False),
+    ],
+    ids=["missing", "without leaders", "one leader", "listener", "denied", "invalid"],
+)
+def test_followed_topic_is_asked_for_again_after_the_backoff_if_its_error_may_pass(
+    incomplete, is_due
+):
+    cache = cache_with((1, 5), (1, 5))
+    cache.follow("subscription", ["t"], 1.0)
+    assert not cache.is_stale
+
+    pauses = []
+    for _ in range(5):
+        cache.update(incomplete, 100.0, 0.5)
+        pauses.append(cache.due() - 100.0)
+
+    assert pauses == pytest.approx([2.0, 4.0, 8.0, 8.0, 8.0] if is_due else [300.0] * 5)
+    cache.update(answer((1, 5), (1, 5)), 200.0, 0.5)
+    assert not cache.is_stale
+
+
+def test_topic_that_is_followed_no_more_or_was_used_by_a_call_is_asked_for_at_its_age():
+    missing = answer(error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    cache = cache_with((1, 5))
+    cache.update(missing, 1.0, 0.5)
+    assert not cache.is_stale
+
+    cache.follow("subscription", ["t"], 1.0)
+    assert cache.is_stale
+    cache.follow("subscription", ["u"], 1.0)
+    cache.request(1.0)
+    cache.update(missing, 1.0, 0.5)
+    assert not cache.is_stale
+
+
+def test_topic_of_a_producer_is_followed_until_it_is_idle():
+    cache = cache_with((1, 5), idle_s=60.0)
+
+    cache.update(answer((-1, 6)), 1.0, 0.5)
+    assert cache.is_stale
+    cache.request(100.0)
+    cache.update(answer((-1, 6)), 100.0, 0.5)
+    assert not cache.is_stale
 
 
 def test_error_of_a_topic_keeps_the_leaders_of_an_older_answer():

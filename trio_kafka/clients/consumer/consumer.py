@@ -95,8 +95,8 @@ class Consumer(PositionCalls[K, V]):
     def note_assignment(self) -> None:
         """Ask for what new partitions need."""
         topics = {at.topic for at in self.positions.states}
-        for name in sorted(topics - self._topics):
-            self.client.metadata.topic_nowait(name)
+        if topics != self._topics:
+            self.client.metadata.follow("assignment", sorted(topics))
         self._topics = topics
         if self.group is not None:
             self.group.assigned()
@@ -155,14 +155,14 @@ class Consumer(PositionCalls[K, V]):
         *,
         timeout_s: float | None = None,
     ) -> None:
-        """Commit offsets; None: of all records that were read.
+        """Commit offsets; None: all positions, also those that have not changed.
 
         Raises CommitFailedError if the group has given the partitions away,
         RebalanceInProgressError if they may be committed after the next read, TimedOutError,
         AuthorizationError, ClientError; ValueError without `group.id`.
         """
         group = self._group()
-        due = group.uncommitted() if offsets is None else offsets
+        due = group.consumed() if offsets is None else offsets
         await group.commit(due, timeout_s=self._timeout_s(timeout_s))
 
     def commit_soon(
@@ -170,7 +170,7 @@ class Consumer(PositionCalls[K, V]):
     ) -> None:
         """Commit offsets in the background; failures are counted in the tree, and not raised."""
         group = self._group()
-        group.commit_soon(group.uncommitted() if offsets is None else offsets)
+        group.commit_soon(group.consumed() if offsets is None else offsets)
 
     async def committed(
         self, partitions: Collection[TopicPartition], *, timeout_s: float | None = None

@@ -12,6 +12,7 @@ from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.clients.consumer.values import Position
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.records.batch import (
     BatchHeader,
     Record,
@@ -42,6 +43,8 @@ class FetchedData:
     _batches: Iterator[tuple[int, BatchHeader]] = field(init=False)
     _header: BatchHeader | None = field(default=None, init=False)
     _records: Iterator[Record] = field(factory=lambda: iter(()), init=False)
+    # Of an earlier call. No exception: its traceback would keep the data in memory.
+    _failure: tuple[ErrorCode, str | None] | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.read_to = self.start
@@ -59,8 +62,17 @@ class FetchedData:
     def read(self, most: int) -> tuple[Sequence[Record], BatchHeader | None]:
         """Return up to `most` records of one batch, and its header; no records: the end.
 
-        Moves `read_to`. Raises KafkaError(CORRUPT_MESSAGE); nothing more can be read then.
+        Moves `read_to`. Raises KafkaError(CORRUPT_MESSAGE), and again at each later call: a reader
+        that went on would skip the records of the corrupt batch unnoticed.
         """
+        self._check_failure()
+        try:
+            return self._read(most)
+        except KafkaError as error:
+            self._failure = error.code, error.message
+            raise
+
+    def _read(self, most: int) -> tuple[Sequence[Record], BatchHeader | None]:
         after = self.read_to.offset
         while (header := self._header or self._open_next()) is not None:
             records = list(islice(self._records, most))
@@ -82,6 +94,14 @@ class FetchedData:
 
         Raises as `read`.
         """
+        self._check_failure()
+        try:
+            yield from self._values()
+        except KafkaError as error:
+            self._failure = error.code, error.message
+            raise
+
+    def _values(self) -> Iterator[list[bytes | None]]:
         if self._header is not None:
             yield [record.value for record in self._records]
             self._header = None
@@ -100,6 +120,11 @@ class FetchedData:
             self._records = chain(records, self._records)
             self._header = header
             self.read_to = Position(records[0].offset, header.leader_epoch)
+
+    def _check_failure(self) -> None:
+        """Raise the failure of an earlier call."""
+        if self._failure is not None:
+            raise KafkaError(*self._failure)
 
     def _open_next(self) -> BatchHeader | None:
         batch = next(self._batches, None)

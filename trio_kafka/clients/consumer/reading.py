@@ -73,7 +73,7 @@ class RecordReader(Generic[K, V]):
                 self._read_data(state, records)
             except (KafkaError, SerializationError) as error:
                 if records:
-                    break  # the next read raises
+                    break  # the next read raises: the data keep their failure
                 raise self._failure(state, error) from error
         return records
 
@@ -103,7 +103,7 @@ class RecordReader(Generic[K, V]):
                 self._read_data(state, records)
             except (KafkaError, SerializationError) as error:
                 if records:
-                    break
+                    break  # as in `read`
                 raise self._failure(state, error) from error
             if len(records) == before:
                 break

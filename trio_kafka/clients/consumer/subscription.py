@@ -38,8 +38,7 @@ def subscribe(
             _check(pattern)
         client.metadata.cache.all_topics = True
         client.metadata.request_refresh()
-    for name in names:
-        client.metadata.topic_nowait(name)
+    client.metadata.follow("subscription", names)
     group.rebalance.listener = listener
     group.membership.subscribe(names if pattern is None else None, pattern)
     group.subscribed()

@@ -2,13 +2,15 @@
 
 Theory of operation. A client notes the topics that it uses. `due` says when to ask for them: at
 once for a new topic, whatever back-off others have; soon if something has shown that the metadata
-are wrong, but not before the back-off has passed; else when they have reached their age. A topic
-that is new while a request is in flight needs another request. An answer with an older
-leader epoch than the known one does not replace it: brokers learn of leaders at different times
-(KIP-320). A hint in another response (KIP-951) replaces the leader at once.
+are wrong, or a topic that is followed or a leader of it does not exist yet, but not before the
+back-off has passed; else when they have reached their age. A topic that is new while a request is
+in flight needs another request. An answer with an older leader epoch than the known one does not
+replace it: brokers learn of leaders at different times (KIP-320). A hint in another response
+(KIP-951) replaces the leader at once.
+Source: Metadata.handleMetadataResponse of Apache Kafka 4.4.0, for the errors that ask again.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from math import nan
 from typing import Final
 
@@ -52,6 +54,7 @@ class MetadataCache:
     updates: int = field(default=0, init=False)
     _used: dict[str, float] = field(factory=dict, init=False)
     _names: dict[bytes, str] = field(factory=dict, init=False)
+    _followed: dict[str, frozenset[str]] = field(factory=dict, init=False)  # by their owners
     _new: set[str] = field(factory=set, init=False)  # in no request yet
     _stale: bool = field(default=False, init=False)
     _answered: float = field(default=_LONG_AGO, init=False)
@@ -68,6 +71,17 @@ class MetadataCache:
         topic = self.topics.get(name)
         return topic if topic is not None and topic.is_usable else None
 
+    def follow(self, owner: str, names: Collection[str], now: float) -> None:
+        """Ask for topics after each back-off until they exist and all partitions have leaders.
+
+        names: replace those that the owner has named before. A topic that only calls have used,
+        which are over, is not followed; in a cache with an idle time each topic in use is.
+        """
+        self._followed[owner] = frozenset(names)
+        for name in names:
+            if self.use(name, now) is None:
+                self._stale = True
+
     def forget(self, name: str) -> None:
         """Note that a topic is not used any more."""
         self._used.pop(name, None)
@@ -80,7 +94,7 @@ class MetadataCache:
 
     @property
     def is_stale(self) -> bool:
-        """True if a refresh was requested that has not been answered."""
+        """True if a refresh is due before the metadata have reached their age."""
         return self._stale
 
     def age_s(self, now: float) -> float:
@@ -113,7 +127,6 @@ class MetadataCache:
 
     def update(self, response: MetadataResponse, now: float, chance: float) -> None:
         """Take an answer. chance: see `Backoff.pause_s`."""
-        self._stale = bool(self._new)
         self._answered = now
         self.updates += 1
         self.cluster_id = response.cluster_id
@@ -121,13 +134,16 @@ class MetadataCache:
             row.node_id: BrokerAddress(Endpoint(row.host, row.port), row.rack)
             for row in response.brokers
         }
+        is_incomplete = False
         for row in response.topics:
             if row.name is not None:
                 self._update_topic(row.name, row, now)
+                is_incomplete |= self._is_followed(row.name) and _is_incomplete(row)
+        self._stale = is_incomplete or bool(self._new)
         if self.all_topics:
             for name in self.topics.keys() - {row.name for row in response.topics}:
                 self._drop(name)
-        if all(topic.is_usable for topic in self.topics.values()):
+        if not is_incomplete and all(topic.is_usable for topic in self.topics.values()):
             self._attempts = 0
         self._pause(now, chance)
         if self._new:
@@ -160,6 +176,11 @@ class MetadataCache:
     def name_of(self, topic_id: bytes) -> str | None:
         """Return the name of a topic; None if the id is not known."""
         return self._names.get(topic_id)
+
+    def _is_followed(self, name: str) -> bool:
+        if self.idle_s < _NEVER and name in self._used:
+            return True
+        return any(name in names for names in self._followed.values())
 
     def _update_topic(self, name: str, row: MetadataResponseTopic, now: float) -> None:
         if name not in self._used and not self.all_topics:
@@ -203,6 +224,16 @@ class MetadataCache:
     def _pause(self, now: float, chance: float) -> None:
         self._attempts += 1
         self._not_before = now + self.backoff.pause_s(self._attempts, chance)
+
+
+def _is_incomplete(row: MetadataResponseTopic) -> bool:
+    """Return whether another answer may say more: the topic, or a leader, is still missing."""
+    if row.error_code:
+        return error_of(row.error_code).retriable
+    return any(
+        part.leader_id < 0 or (part.error_code and error_of(part.error_code).retriable)
+        for part in row.partitions
+    )
 
 
 def usable(topics: Iterable[TopicMetadata]) -> list[str]:

@@ -6,7 +6,7 @@ a broker says so, the client forgets all brokers and begins with the bootstrap a
 (KIP-899, KIP-1102).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Final, NoReturn
 
 import trio
@@ -144,6 +144,11 @@ class Metadata:
         if topic is None:
             self._refresh_due.set()
         return topic
+
+    def follow(self, owner: str, names: Collection[str]) -> None:
+        """Ask for topics until they and their leaders exist: see `MetadataCache.follow`."""
+        self.cache.follow(owner, names, trio.current_time())
+        self._refresh_due.set()
 
     def take_broker(self, node: int, host: str, port: int) -> None:
         """Take the address of a broker that another response has named."""

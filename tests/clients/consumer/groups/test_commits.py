@@ -212,7 +212,45 @@ async def test_positions_are_committed_every_auto_commit_interval_and_only_when_
                 while True:
                     await consumer.poll(0.5)
 
-    assert times == [5, 10], "nothing at 15, as nothing was read since"
+        assert times == [5, 10], "nothing at 15, as nothing was read since"
+
+
+SHORT_LIVED = {"offsets.retention.minutes": "1", "offsets.retention.check.interval.ms": "5000"}
+
+
+@pytest.mark.parametrize("is_automatic", [True, False], ids=["automatic", "explicit"])
+@simulate(seeds=1, settings=SHORT_LIVED)
+async def test_offsets_of_a_consumer_that_reads_nothing_do_not_expire(sim, is_automatic):
+    await sim.kafka.create_topic("t")
+    await sim.kafka.produce("t", b"a", b"b")
+
+    async with consumer_of(sim, group_id="g", enable_auto_commit=is_automatic) as consumer:
+        consumer.assign([T0])
+        await read(consumer, 2)
+        commits = observed(sim, "OffsetCommit")
+        for _ in range(20):
+            assert await consumer.poll(15.0) == []
+            if not is_automatic:
+                await consumer.commit()
+        committed = await consumer.committed([T0])
+
+    assert committed[T0].offset == 2
+    assert 10 <= len(commits) <= 20, "an idle consumer does not commit at each interval"
+
+
+@simulate(seeds=1, settings=SHORT_LIVED)
+async def test_consumer_that_reads_nothing_renews_its_offsets_when_it_is_closed(sim):
+    await sim.kafka.create_topic("t")
+    async with consumer_of(sim, group_id="g") as consumer:
+        consumer.assign([T0])
+        await consumer.commit({T0: OffsetAndMetadata(0)})
+
+    for _ in range(3):
+        await trio.sleep(40)
+        async with consumer_of(sim, group_id="g") as consumer:
+            consumer.assign([T0])
+            assert await consumer.poll(1.0) == []
+            assert (await consumer.committed([T0]))[T0] is not None
 
 
 @simulate(seeds=1)

@@ -3,6 +3,7 @@
 import pytest
 import trio
 
+from tests.clients.consumer.groups.kit import wait_assigned
 from tests.clients.consumer.kit import T0, T1, consumer_of, read, values
 from trio_kafka.clients import GroupMetadata, open_producer
 from trio_kafka.testing.simulate import simulate
@@ -32,6 +33,19 @@ def test_single_member_reads_all_partitions_and_commits_at_the_end(settings):
         assert again == []
 
     run()
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+@simulate(seeds=1)
+async def test_topic_that_does_not_exist_yet_is_read_soon_after_it_is_created(sim, protocol):
+    async with consumer_of(sim, group_id="g", group_protocol=protocol) as consumer:
+        consumer.subscribe(["t"])
+        assert await consumer.poll(20.0) == []
+
+        await sim.kafka.create_topic("t")
+
+        with trio.fail_after(15):  # a back-off of 1 s, and the next heartbeat
+            await wait_assigned(consumer, 1)
 
 
 @simulate(seeds=1)

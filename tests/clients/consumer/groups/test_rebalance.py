@@ -27,7 +27,7 @@ class Rebalanced:
             listener=RebalanceListener(
                 on_revoked=hooks.get("on_revoked", self.hook("revoked")),
                 on_assigned=hooks.get("on_assigned", self.hook("assigned")),
-                on_lost=self.hook("lost"),
+                on_lost=hooks.get("on_lost", self.hook("lost")),
             ),
         )
 
@@ -150,6 +150,43 @@ async def test_read_that_is_cancelled_in_a_hook_calls_the_hook_again_and_gives_n
 
     assert calls == [[T0], [T0]]
     assert not cancelled.rebalance.owned
+
+
+async def test_listener_hears_of_lost_partitions_again_until_its_hook_has_returned() -> None:
+    with trio.CancelScope() as scope:
+        calls = []
+
+        async def on_lost(partitions):
+            calls.append(list(partitions))
+            if len(calls) == 1:
+                scope.cancel()
+            await trio.lowlevel.checkpoint()
+
+        lost = Rebalanced(on_lost=on_lost)
+        await lost.rebalance.change(frozenset({T0}))
+        await lost.rebalance.lose()
+    assert not lost.rebalance.owned
+
+    for _ in range(2):
+        await lost.rebalance.lose()
+
+    assert calls == [[T0], [T0]]
+
+
+async def test_listener_that_raises_hears_of_lost_partitions_once() -> None:
+    async def on_lost(partitions):
+        calls.append(list(partitions))
+        raise LookupError("mine")
+
+    calls = []
+    lost = Rebalanced(on_lost=on_lost)
+    await lost.rebalance.change(frozenset({T0}))
+    with pytest.raises(LookupError, match="mine"):
+        await lost.rebalance.lose()
+
+    await lost.rebalance.lose()
+
+    assert calls == [[T0]]
 
 
 async def test_partition_is_read_on_if_it_stays_although_its_revocation_had_begun() -> None:

@@ -80,3 +80,16 @@ async def test_leader_joins_again_when_a_topic_has_more_partitions():
     update(topics, [0], [0])
 
     assert topics.has_changed()
+
+
+async def test_leader_joins_again_for_a_topic_of_which_it_knew_nothing(autojump_clock):
+    topics = topics_of(watches_racks=False)
+    topics.subscribe(("t",), None)
+    await topics.join()
+    assert (await topics.lead([member()])).counts == {}
+    assert not topics.has_changed()
+
+    update(topics)
+    assert not topics.has_changed()
+    update(topics, [0])
+    assert topics.has_changed()

@@ -1,8 +1,15 @@
 """States of transactions."""
 
+from contextlib import suppress
+
 import pytest
 
-from trio_kafka.clients.errors import AbortableError, ClientError, RetriableError
+from trio_kafka.clients.errors import (
+    AbortableError,
+    ClientError,
+    RetriableError,
+    TimedOutError,
+)
 from trio_kafka.clients.producer.sequences import Identities, Identity
 from trio_kafka.clients.producer.transactions.machine import (
     TransactionMachine,
@@ -12,6 +19,10 @@ from trio_kafka.clients.producer.transactions.machine import (
 from trio_kafka.model import TopicPartition
 
 PLACE = TopicPartition("t", 0)
+
+
+class Interruption(BaseException):
+    """A cancellation, which a test cannot make itself."""
 
 
 def machine_of(*, is_new_protocol=True):
@@ -58,6 +69,29 @@ def test_older_protocol_admits_partitions_that_were_added():
     machine.ended(None)
     machine.begin(is_new_protocol=False)
     assert not machine.admits(PLACE)
+
+
+@pytest.mark.parametrize(
+    ("error", "is_begun", "may_be_begun"),
+    [
+        (None, True, False),
+        (AbortableError("denied"), False, False),
+        (AbortableError("denied after a lost answer", sent=True), False, True),
+        (TimedOutError("late"), False, True),
+        (Interruption(), False, True),
+    ],
+    ids=["added", "denied", "unclear", "late", "cancelled"],
+)
+def test_broker_may_know_of_a_transaction_to_which_something_was_added_without_an_answer(
+    error, is_begun, may_be_begun
+):
+    machine = machine_of(is_new_protocol=False)
+
+    with suppress(ClientError, Interruption), machine.adding():
+        if error is not None:
+            raise error
+
+    assert (machine.is_begun, machine.may_be_begun) == (is_begun, may_be_begun)
 
 
 def test_failed_transaction_admits_nothing_and_can_only_end():

@@ -17,6 +17,7 @@ from trio_kafka.errors import ErrorCode
 from trio_kafka.model import TopicPartition
 from trio_kafka.testing.simulate import simulate
 
+PLACE = TopicPartition("t", 1)
 OLD = "3.9"  # a release whose clusters have the older protocol
 BOTH = pytest.mark.parametrize("release", [None, OLD])
 
@@ -139,6 +140,84 @@ async def test_offsets_of_a_group_are_committed_with_the_records(sim, release):
 
     async with sim.consumer(partitions=[place], group="g") as consumer:
         assert await consumer.committed() == {place: 7}
+
+
+@BOTH
+@simulate(seeds=1)
+async def test_transaction_that_sends_no_offsets_is_committed_with_nothing(sim, release):
+    await begin(sim, release)
+
+    async with producer_of(sim, transactional_id="x") as producer:
+        async with producer.transaction() as transaction:
+            await transaction.send_offsets({}, GroupMetadata(group_id="g"))
+        async with producer.transaction():
+            await producer.send(record(b"in", partition=0))
+
+    assert await committed(sim) == [b"in"]
+
+
+@simulate(seeds=1)
+async def test_abort_waits_for_the_answer_to_an_addition_and_ends_what_it_has_begun(sim):
+    await begin(sim, OLD)
+
+    async with producer_of(sim, transactional_id="x", transaction_timeout_ms=30_000) as producer:
+        rule = FaultRule(api="AddPartitionsToTxn", delay_s=2.0, times=1)
+        with sim.kafka.controls.faults.add(rule), pytest.raises(LookupError):
+            async with producer.transaction():
+                await producer.send(record(b"out", partition=0))
+                await trio.sleep(0.5)
+                raise LookupError
+        await trio.sleep(1)
+        state = (await sim.kafka.transactions())[0].state
+        await trio.sleep(60)  # the broker would abort what is open, and fence the producer
+        for number in range(2):
+            async with producer.transaction():
+                await producer.send(record(b"in %d" % number, partition=0))
+
+    assert state == "CompleteAbort"
+    assert await committed(sim) == [b"in 0", b"in 1"]
+
+
+@pytest.mark.parametrize("api", ["AddPartitionsToTxn", "AddOffsetsToTxn"])
+@simulate(seeds=1)
+async def test_addition_that_is_denied_aborts_a_transaction_of_which_the_broker_does_not_know(
+    sim, api
+):
+    await begin(sim, OLD)
+    rule = FaultRule(api=api, error=ErrorCode.GROUP_AUTHORIZATION_FAILED, times=1)
+
+    async with producer_of(sim, transactional_id="x") as producer:
+        with sim.kafka.controls.faults.add(rule), pytest.raises(AbortableError):
+            async with producer.transaction() as transaction:
+                if api == "AddOffsetsToTxn":
+                    await transaction.send_offsets({PLACE: 7}, GroupMetadata(group_id="g"))
+                await producer.send(record(b"out", partition=0))
+        async with producer.transaction():
+            await producer.send(record(b"in", partition=0))
+
+    assert await committed(sim) == [b"in"]
+
+
+@pytest.mark.parametrize("api", ["AddPartitionsToTxn", "AddOffsetsToTxn"])
+@simulate(seeds=1)
+async def test_addition_without_an_answer_aborts_what_it_may_have_begun(sim, api):
+    await begin(sim, OLD)
+    rule = FaultRule(api=api, disconnect="after")
+    settings = {"max_block_ms": 2000, "transaction_timeout_ms": 30_000}
+
+    async with producer_of(sim, transactional_id="x", **settings) as producer:
+        with sim.kafka.controls.faults.add(rule), pytest.raises((AbortableError, TimedOutError)):
+            async with producer.transaction() as transaction:
+                if api == "AddOffsetsToTxn":
+                    await transaction.send_offsets({PLACE: 7}, GroupMetadata(group_id="g"))
+                await producer.send(record(b"out", partition=0))
+        state = (await sim.kafka.transactions())[0].state
+        await trio.sleep(60)
+        async with producer.transaction():
+            await producer.send(record(b"in", partition=0))
+
+    assert state in {"Empty", "CompleteAbort"}
+    assert await committed(sim) == [b"in"]
 
 
 @simulate(seeds=1)

@@ -7,6 +7,7 @@ that reads awaits between two reads: no record is being processed then.
 """
 
 from collections.abc import Callable, Collection, Mapping
+from typing import Final
 
 import trio
 from attrs import field
@@ -32,6 +33,9 @@ from trio_kafka.model import TopicPartition
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 Read = Callable[[], Mapping[TopicPartition, Position]]
 _NEVER = float("inf")
+# Kafka commits all positions at each interval. An idle consumer of many partitions does without,
+# and stays below the least retention of offsets, 1 min.
+RENEWAL_S: Final = 30.0
 
 
 @define(eq=False, kw_only=True)
@@ -40,7 +44,8 @@ class ConsumerGroup:
 
     membership: None: the partitions are assigned by the user. processed: returns the positions
     up to which records were processed. wake: wakes the reader.
-    next_commit: time of the next automatic commit.
+    next_commit: time of the next automatic commit. next_renewal: of one that commits unchanged
+    positions, too.
     reading_since: time since which the user's loop has not read; None: it is reading now.
     """
 
@@ -55,6 +60,7 @@ class ConsumerGroup:
     reading_since: float | None = field(default=None, init=False)
     expirations: int = field(default=0, init=False)
     next_commit: float = field(default=_NEVER, init=False)
+    next_renewal: float = field(default=float("-inf"), init=False)
     _committed: dict[TopicPartition, int] = field(factory=dict, init=False)
     _queued: dict[TopicPartition, OffsetAndMetadata] = field(factory=dict, init=False)
     _lock: trio.Lock = field(factory=trio.Lock, init=False)
@@ -74,8 +80,13 @@ class ConsumerGroup:
         if self.is_subscribed and self.membership.needs_turn:
             await self.membership.turn()
         if self._is_commit_due():
-            self.next_commit = trio.current_time() + self.settings.auto_commit_interval_ms / 1000
-            self.commit_soon(self.uncommitted())
+            now = trio.current_time()
+            self.next_commit = now + self.settings.auto_commit_interval_ms / 1000
+            if now >= self.next_renewal:
+                self.next_renewal = now + RENEWAL_S
+                self.commit_soon(self.consumed())
+            else:
+                self.commit_soon(self.uncommitted())
 
     def subscribed(self) -> None:
         """Note a subscription, from which the watchdog counts."""
@@ -125,14 +136,23 @@ class ConsumerGroup:
             instance_id=member.instance_id,
         )
 
-    def uncommitted(self, partitions: Collection[TopicPartition] | None = None) -> Offsets:
-        """Return the offsets that were processed and not committed. partitions: None: of all."""
+    def consumed(self, partitions: Collection[TopicPartition] | None = None) -> Offsets:
+        """Return the offsets that were processed. partitions: None: of all.
+
+        Those that have not changed are among them: the broker drops the offset of a group without
+        members when it was not committed for `offsets.retention.minutes`.
+        """
         return {
             at: OffsetAndMetadata(position.offset, position.epoch)
             for at, position in self.processed().items()
-            if (partitions is None or at in partitions)
-            and self._committed.get(at) != position.offset
+            if partitions is None or at in partitions
         }
+
+    def uncommitted(self) -> Offsets:
+        """Return the offsets that were processed and not committed."""
+        committed = self._committed
+        offsets = self.consumed()
+        return {at: offset for at, offset in offsets.items() if committed.get(at) != offset.offset}
 
     async def commit(self, offsets: Offsets, *, timeout_s: float) -> None:
         """Commit offsets, after those of earlier calls. Raises as `Commits.commit`."""
@@ -166,7 +186,7 @@ class ConsumerGroup:
     ) -> None:
         """Commit what was processed of partitions that are given away; raises no ClientError."""
         try:
-            await self.commit(self.uncommitted(partitions), timeout_s=timeout_s)
+            await self.commit(self.consumed(partitions), timeout_s=timeout_s)
         except ClientError:
             return  # counted; another member reads the records again
         finally:

@@ -20,6 +20,7 @@ class Rebalance:
     streams: awaited before the listener, when partitions are read by tasks of their own.
     changed: called after each change. rebalances: count. late: revocations whose time was over.
     unannounced: assigned partitions of which the listener has not heard: the read was cancelled.
+    unannounced_lost: lost ones, likewise.
     """
 
     positions: Positions
@@ -32,6 +33,7 @@ class Rebalance:
     rebalances: int = field(default=0, init=False)
     late: int = field(default=0, init=False)
     unannounced: frozenset[TopicPartition] = field(default=frozenset(), init=False)
+    unannounced_lost: frozenset[TopicPartition] = field(default=frozenset(), init=False)
 
     async def change(self, target: frozenset[TopicPartition]) -> None:
         """Own exactly these partitions.
@@ -81,16 +83,26 @@ class Rebalance:
         return failure
 
     async def lose(self) -> None:
-        """Let all partitions go that the group has given to others already."""
+        """Let all partitions go that the group has given to others already.
+
+        Raises what a hook raises. If it is cancelled, the next call calls the hook again.
+        """
         await trio.lowlevel.checkpoint()
         lost = sorted(self.owned)
         for at in lost:
             self.positions.hold(at)
         if self.streams is not None:
             await self.streams(lost)
+        self.unannounced_lost |= self.owned
         self._remove(lost)
-        if lost:
-            await self.listener.on_lost(lost)
+        if not self.unannounced_lost:
+            return
+        try:
+            await self.listener.on_lost(sorted(self.unannounced_lost))
+        except Exception:
+            self.unannounced_lost = frozenset()
+            raise
+        self.unannounced_lost = frozenset()
 
     def _remove(self, partitions: Collection[TopicPartition]) -> None:
         self.owned -= frozenset(partitions)

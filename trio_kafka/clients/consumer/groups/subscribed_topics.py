@@ -5,7 +5,7 @@ partitions, and the racks of replicas if a member has one (KIP-881), of the topi
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 import trio
@@ -18,15 +18,20 @@ from trio_kafka.clients.metadata.cache import MetadataCache
 from trio_kafka.clients.metadata.refresh import Metadata
 from trio_kafka.model import TopicPartition
 
+_GROUP: Final = "group"
 _METADATA_S: Final = 5.0  # for topics of other members, which this one may not see
 
 
-@frozen
+@frozen(kw_only=True)
 class TopicsOfGroup:
-    """Partitions of the topics of all members. racks: none if no member has one."""
+    """Partitions of the topics of all members. racks: none if no member has one.
+
+    names: of the topics, also those of which nothing is known yet.
+    """
 
     counts: Mapping[str, int]
     racks: Racks = NO_RACKS
+    names: Collection[str] = ()
 
 
 @define(eq=False, kw_only=True)
@@ -52,7 +57,8 @@ class SubscribedTopics:
         self._pattern = None if pattern is None else re.compile(pattern)
 
     async def join(self) -> tuple[str, ...]:
-        """Return the names to join with."""
+        """Return the names to join with. Topics of other members matter no more until `lead`."""
+        self.metadata.follow(_GROUP, ())
         await trio.lowlevel.checkpoint()
         if self._pattern is not None and not self.metadata.cache.updates:
             with trio.move_on_after(_METADATA_S):
@@ -62,16 +68,18 @@ class SubscribedTopics:
 
     async def lead(self, members: Members) -> TopicsOfGroup:
         """Return the partitions of all topics that members subscribe to, as their leader."""
-        names = {name for member in members for name in member.topics}
+        names = sorted({name for member in members for name in member.topics})
+        self.metadata.follow(_GROUP, names)
         await trio.lowlevel.checkpoint()
         with trio.move_on_after(_METADATA_S):
-            for name in sorted(names):
+            for name in names:
                 while self.metadata.topic_nowait(name) is None:
                     await self.metadata.wait_change()
         cache = self.metadata.cache
         counts = _counts(cache, names)
         has_racks = any(member.rack for member in members)
-        self.led = TopicsOfGroup(counts, replica_racks(cache, counts) if has_racks else NO_RACKS)
+        racks = replica_racks(cache, counts) if has_racks else NO_RACKS
+        self.led = TopicsOfGroup(counts=counts, racks=racks, names=names)
         self._looked_at = cache.updates
         return self.led
 
@@ -83,7 +91,7 @@ class SubscribedTopics:
         if led is None or self._looked_at == cache.updates:
             return False
         self._looked_at = cache.updates
-        if _counts(cache, led.counts) != led.counts:
+        if _counts(cache, led.names) != led.counts:
             return True
         has_racks = self.watches_racks and bool(led.racks)
         return has_racks and replica_racks(cache, led.counts) != led.racks
@@ -103,8 +111,9 @@ class SubscribedTopics:
 
 
 def _counts(cache: MetadataCache, names: Iterable[str]) -> dict[str, int]:
-    topics = cache.topics
-    return {name: len(topics[name].partitions) for name in names if name in topics}
+    """Return the numbers of partitions; none of topics that do not exist, or are not known yet."""
+    topics = [cache.topics[name] for name in names if name in cache.topics]
+    return {topic.name: len(topic.partitions) for topic in topics if topic.partitions}
 
 
 def replica_racks(cache: MetadataCache, counts: Counts) -> Racks:

@@ -164,9 +164,10 @@ class Coordinators:
         is_new_protocol: bool,
         timeout_s: float,
     ) -> None:
-        """Store a group's offsets as a part of the transaction."""
-        if not is_new_protocol:
-            await self._add_group(group.group_id, identity, timeout_s)
+        """Store a group's offsets as a part of the transaction.
+
+        In the older protocol the group was added before.
+        """
         topics: dict[str, list[TxnOffsetCommitRequestPartition]] = {}
         for place, offset in sorted(offsets.items()):
             topics.setdefault(place.topic, []).append(
@@ -195,7 +196,8 @@ class Coordinators:
 
         await self._retry(attempt, timeout_s)
 
-    async def _add_group(self, group_id: str, identity: Identity, timeout_s: float) -> None:
+    async def add_group(self, group_id: str, identity: Identity, *, timeout_s: float) -> None:
+        """Add a group to the transaction (older protocol)."""
         request = AddOffsetsToTxnRequest(
             self.transactional_id, identity.producer_id, identity.epoch, group_id
         )
@@ -237,7 +239,10 @@ class Coordinators:
         raise coordinator_error(code, self.transactional_id, key, abortable=abortable)
 
     async def _retry(self, attempt: Callable[[], Awaitable[T]], timeout_s: float) -> T:
-        """Return the result of an attempt; repeat it after failures that may pass."""
+        """Return the result of an attempt; repeat it after failures that may pass.
+
+        `sent` of the error says whether any attempt may have had an effect.
+        """
         failure: ClientError | None = None
         failures = 0
         is_sent = False
@@ -250,6 +255,9 @@ class Coordinators:
                     is_sent |= error.sent
                     if error.code is None:  # the connection is lost: the coordinator may move
                         self._nodes.clear()
+                except ClientError as error:
+                    error.sent |= is_sent
+                    raise
                 failures += 1
                 chance = self.client.world.random.random()
                 await trio.sleep(self.settings.retry_backoff.pause_s(failures, chance))

@@ -2,10 +2,13 @@
 
 In the older protocol a partition must be added to the transaction before the first batch is sent to
 it. In the newer one (KIP-890, `transaction.version` 2) the broker adds it with the batch, and each
-end of a transaction gives the producer a new epoch.
+end of a transaction gives the producer a new epoch. In the older one the end of a transaction of
+which the broker does not know is a fatal error.
 Source: TransactionManager of Apache Kafka 4.4.0.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum
 from typing import Final
 
@@ -46,7 +49,7 @@ class TransactionMachine:
     identities: shared with the sequence numbers. is_new_protocol: of the transaction that is open.
     failure: why the open transaction can only be aborted. to_add: partitions of batches that must
     be added first (older protocol). has_gap: a batch failed: the epoch must be renewed after it.
-    is_begun: the broker may know of the transaction.
+    is_begun: the broker knows of the transaction; in the newer protocol, it may.
     """
 
     transactional_id: str
@@ -58,6 +61,12 @@ class TransactionMachine:
     has_gap: bool = field(default=False, init=False)
     _added: set[TopicPartition] = field(factory=set, init=False)
     is_begun: bool = field(default=False, init=False)
+    _unanswered: int = field(default=0, init=False)  # additions
+
+    @property
+    def may_be_begun(self) -> bool:
+        """True if an addition had no answer, so that it is not known whether the broker knows."""
+        return not self.is_begun and self._unanswered > 0
 
     def identified(self, identity: Identity) -> None:
         """Take the id and the epoch with which transactions can begin."""
@@ -70,6 +79,7 @@ class TransactionMachine:
         self.is_new_protocol = is_new_protocol
         self.failure = None
         self.has_gap = self.is_begun = False
+        self._unanswered = 0
         self._added.clear()
         self.to_add.clear()
 
@@ -90,6 +100,19 @@ class TransactionMachine:
             return True
         self.to_add.add(place)
         return False
+
+    @contextmanager
+    def adding(self) -> Iterator[None]:
+        """Note the outcome of the block, which adds partitions or a group to the transaction."""
+        self._unanswered += 1
+        try:
+            yield
+        except ClientError as error:
+            if not error.sent and not isinstance(error, TimedOutError):
+                self._unanswered -= 1
+            raise
+        self._unanswered -= 1
+        self.is_begun = True
 
     def added(self, places: set[TopicPartition]) -> None:
         """Note that partitions are part of the transaction."""

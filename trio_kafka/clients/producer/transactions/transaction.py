@@ -37,6 +37,8 @@ class Transactions:
     """Transactions of a producer, one at a time. `add_partitions` is its task.
 
     block_s: `max.block.ms`, for each step that waits. wake: of the sender.
+    _requests: held by each request about the open transaction, as the end must be the last one: an
+    addition that overtook it would begin another transaction, which nothing would end.
     """
 
     machine: TransactionMachine
@@ -46,6 +48,7 @@ class Transactions:
     wake: Callable[[], None]
     to_add: trio.Event = field(factory=trio.Event, init=False)
     _turn: trio.Lock = field(factory=trio.Lock, init=False)
+    _requests: trio.Lock = field(factory=trio.Lock, init=False)
     _is_new_protocol: bool = field(default=False, init=False)
 
     async def identify(self) -> None:
@@ -83,39 +86,54 @@ class Transactions:
         self, offsets: Mapping[TopicPartition, int], group: GroupMetadata
     ) -> None:
         """See `Transaction.send_offsets`."""
-        self.machine.check_open()
-        self.machine.offsets_sent()
-        try:
-            await self._final(
-                self.coordinators.send_offsets(
-                    offsets,
-                    group,
-                    self._identity,
-                    is_new_protocol=self.machine.is_new_protocol,
-                    timeout_s=self.block_s,
-                )
-            )
-        except ClientError as error:
-            self.machine.fail(error)
-            raise
+        async with self._requests:
+            self.machine.check_open()
+            if not offsets:  # a commit would be one of nothing, which the coordinator rejects
+                return
+            try:
+                await self._final(self._send_offsets(offsets, group))
+            except ClientError as error:
+                self.machine.fail(error)
+                raise
+
+    async def _send_offsets(
+        self, offsets: Mapping[TopicPartition, int], group: GroupMetadata
+    ) -> None:
+        machine, identity = self.machine, self._identity
+        if not machine.is_new_protocol:
+            with machine.adding():
+                await self.coordinators.add_group(group.group_id, identity, timeout_s=self.block_s)
+        machine.offsets_sent()
+        await self.coordinators.send_offsets(
+            offsets,
+            group,
+            identity,
+            is_new_protocol=machine.is_new_protocol,
+            timeout_s=self.block_s,
+        )
 
     async def add_partitions(self) -> NoReturn:
         """Add partitions before batches are sent to them (older protocol), until cancelled."""
         while True:
             await self.to_add.wait()
             self.to_add = trio.Event()
-            places = set(self.machine.to_add)
-            if not places:
-                continue
-            try:
+            async with self._requests:
+                places = set(self.machine.to_add)
+                if not places:
+                    continue
+                await self._add(places)
+            self.wake()
+
+    async def _add(self, places: set[TopicPartition]) -> None:
+        try:
+            with self.machine.adding():
                 await self._final(
                     self.coordinators.add(places, self._identity, timeout_s=self.block_s)
                 )
-            except ClientError as error:
-                self.machine.fail(error)
-            else:
-                self.machine.added(places)
-            self.wake()
+        except ClientError as error:
+            self.machine.fail(error)
+        else:
+            self.machine.added(places)
 
     @property
     def newest_produce(self) -> int | None:
@@ -178,23 +196,29 @@ class Transactions:
                 pass  # the state is UNKNOWN: see above
 
     async def _end(self, *, commits: bool) -> None:
-        if not self.machine.is_begun:
-            await trio.lowlevel.checkpoint()
-            self.machine.ended(None)
-            return
-        try:
-            identity = await self._final(
-                self.coordinators.end(
-                    self._identity,
-                    commits=commits,
-                    is_new_protocol=self.machine.is_new_protocol,
-                    timeout_s=self.block_s,
-                )
-            )
-        except BaseException:
-            self.machine.lost()
-            raise
-        self.machine.ended(identity)
+        """End the transaction after the answers to all requests about it, if the broker knows."""
+        machine = self.machine
+        async with self._requests:
+            if not machine.is_begun and not machine.may_be_begun:
+                machine.ended(None)
+                return
+            try:
+                identity = await self._final(self._ask_to_end(commits=commits))
+            except BaseException:
+                machine.lost()
+                raise
+            machine.ended(identity)
+
+    async def _ask_to_end(self, *, commits: bool) -> Identity | None:
+        """Return the identity for the next transaction, if it is a new one."""
+        if self.machine.may_be_begun:  # a new epoch aborts what is open, and may find nothing
+            return await self.coordinators.identify(self._identity, timeout_s=self.block_s)
+        return await self.coordinators.end(
+            self._identity,
+            commits=commits,
+            is_new_protocol=self.machine.is_new_protocol,
+            timeout_s=self.block_s,
+        )
 
     async def _final(self, call: Awaitable[T]) -> T:
         """Return the result of a call; a fatal error of it is that of the producer."""
