@@ -6,7 +6,7 @@ from tests.project.tree import ROOT, modules, place_of_test
 
 # Modules without a test file of their own, each with what tests them.
 TESTED_ELSEWHERE = {
-    "plugins/trio_kafka_spark/client/options": "one table in parts: client/test_options.py holds it",
+    "plugins/trio_kafka_spark/client/options": "one table: client/test_options.py holds it",
     "admin_ui/trio_kafka_admin/commands": "small commands: test_commands.py runs them",
     "admin_ui/trio_kafka_admin/copying": "sources of tests: test_source.py runs each",
     "admin_ui/trio_kafka_admin/downloads/__init__.py": "a table: held by the tests of each file",
