@@ -1,4 +1,5 @@
 import pytest
+import trio
 from trio.testing import MockClock
 
 from tests.plugin_host.plugins import EchoRequest, echo
@@ -34,7 +35,7 @@ async def test_a_concurrent_second_reload_is_refused_with_a_throttling_error(
     autojump_clock: MockClock,
 ) -> None:
     async with served_broker(simulated_world(), plugins=[echo]) as served:
-        served.broker.plugins.find("echo").busy = True
+        served.broker.plugins.find("echo").reload_over = trio.Event()
         answer = await served.ask(ReloadPluginRequest("echo"))
 
     assert (answer.error_code, answer.generation) == (ErrorCode.THROTTLING_QUOTA_EXCEEDED, 1)

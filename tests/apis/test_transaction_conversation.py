@@ -19,8 +19,6 @@ DELIBERATE = {
     "no partition by a broker, True v5": "a topic without partitions stays in the answer",
     "offsets-4: no partition v4": "a topic without partitions stays in the answer",
     "offsets-5: no partition v5": "a topic without partitions stays in the answer",
-    "write after a marker v11": "the error comes from the log, and so with its first offset",
-    "write after a marker v12": "the error comes from the log, and so with its first offset",
     "describe twice v0": "an id that is named twice is described once",
 }
 

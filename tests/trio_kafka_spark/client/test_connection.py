@@ -14,7 +14,7 @@ from trio_kafka.protocol.messages.k02_list_offsets import (
 )
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
-from trio_kafka.protocol.messages.k22_init_producer_id import InitProducerIdRequest
+from trio_kafka.protocol.messages.k26_end_txn import EndTxnRequest
 from trio_kafka.testing.ports import unused_port
 from trio_kafka.testing.processes import BrokerProcess
 from trio_kafka_spark.client.connection import BrokerConnectionError, Connection
@@ -70,9 +70,9 @@ def test_an_error_names_an_api_that_the_broker_does_not_support() -> None:
     with (
         scripted() as broker,
         Connection(broker.endpoint, settings(broker.endpoint)) as connection,
-        pytest.raises(SourceError, match=r"UNSUPPORTED_VERSION\] broker .* InitProducerId"),
+        pytest.raises(SourceError, match=r"UNSUPPORTED_VERSION\] broker .* EndTxn"),
     ):
-        connection.send(InitProducerIdRequest())
+        connection.send(EndTxnRequest("id"))
 
 
 def test_an_error_names_a_request_that_the_broker_is_too_old_for() -> None:
