@@ -3,6 +3,7 @@
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 import trio
@@ -61,19 +62,20 @@ def test_stack_of_the_loop_thread_shows_the_blocking_call():
         blocked.set()
 
 
+def note_error_of_call(thread: LoopThread[Any], errors: list[BaseException]) -> None:
+    try:
+        thread.call(trio.lowlevel.checkpoint)
+    except BaseException as error:
+        errors.append(error)
+
+
 def test_a_call_while_the_block_is_left_is_refused_and_the_loop_ends_in_order():
     errors: list[BaseException] = []
-
-    def call() -> None:
-        try:
-            thread.call(trio.lowlevel.checkpoint)
-        except BaseException as error:
-            errors.append(error)
 
     @asynccontextmanager
     async def block(_: SkippingClock) -> AsyncIterator[None]:
         yield
-        await trio.to_thread.run_sync(call)
+        await trio.to_thread.run_sync(note_error_of_call, thread, errors)
 
     thread = LoopThread(block)
     thread.start()
@@ -87,13 +89,7 @@ def test_a_call_while_the_block_is_left_is_refused_and_the_loop_ends_in_order():
 def test_a_call_while_the_loop_fails_raises_the_failure():
     errors: list[BaseException] = []
 
-    def call() -> None:
-        try:
-            thread.call(trio.lowlevel.checkpoint)
-        except BaseException as error:
-            errors.append(error)
-
-    caller = threading.Thread(target=call)
+    caller = threading.Thread(target=lambda: note_error_of_call(thread, errors))
     is_called = threading.Event()
 
     async def fail() -> None:

@@ -1,4 +1,4 @@
-"""Ports for servers of tests: nobody else takes them before the server starts."""
+"""Ports for servers of tests: no other process takes one before its server starts."""
 
 import socket
 import subprocess

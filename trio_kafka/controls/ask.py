@@ -19,8 +19,8 @@ A = TypeVar("A")
 __tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
 
 _LOADING: Final = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS})
-_LOADING_S: Final = 30.0
-_PAUSE_S: Final = 0.01
+LOADING_S: Final = 30.0
+PAUSE_S: Final = 0.01
 
 
 async def ask(
@@ -65,10 +65,10 @@ async def ask_when_loaded(
 
     In the newest version that is served, and not above `at_most`.
     """
-    ends = trio.current_time() + _LOADING_S
+    ends = trio.current_time() + LOADING_S
     answer = await ask(broker, request, at_most=at_most)
     while answer.error_code in passing and trio.current_time() < ends:
-        await trio.sleep(_PAUSE_S)
+        await trio.sleep(PAUSE_S)
         answer = await ask(broker, request, at_most=at_most)
     return answer
 

@@ -8,6 +8,7 @@ from typing import Final
 
 import trio
 
+from trio_kafka.controls.ask import LOADING_S, PAUSE_S
 from trio_kafka.controls.running import HasParts
 from trio_kafka.controls.values import Transaction
 from trio_kafka.coordinators.shards.protocols import ShardState
@@ -19,8 +20,6 @@ from trio_kafka.introspect.facts.transactions import TransactionFacts
 __tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
 
 DEAD: Final = "Dead"
-_LOADING_S: Final = 30.0
-_PAUSE_S: Final = 0.01
 
 
 async def list_transactions(broker: HasParts) -> list[Transaction]:
@@ -62,11 +61,11 @@ async def _loaded_coordinator(broker: HasParts) -> TransactionCoordinator:
     coordinator = broker.parts[TransactionCoordinator]
     runtime = coordinator.runtime
     await trio.lowlevel.checkpoint()
-    ends = trio.current_time() + _LOADING_S
+    ends = trio.current_time() + LOADING_S
     while any(shard.state is ShardState.LOADING for shard in runtime.shards.values()):
         if trio.current_time() >= ends:
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "transactions")
-        await trio.sleep(_PAUSE_S)
+        await trio.sleep(PAUSE_S)
     if runtime.is_stopped:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "transactions")
     return coordinator
